@@ -1,0 +1,12 @@
+//! The decisions of Gristmill, as pure functions over facts.
+//!
+//! Nothing here does I/O, reads a clock, draws a random number or knows a runtime (`clippy.toml` enforces it): the
+//! runner gathers facts, asks the core, and carries out the answer.
+
+pub mod cursor;
+pub mod dead_letter;
+pub mod digest;
+pub mod id;
+pub mod record;
+pub mod schema;
+pub mod version;

@@ -1,0 +1,1 @@
+//! Logical schemas: what is frozen under a schema id.

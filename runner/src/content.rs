@@ -1,0 +1,1 @@
+//! Content hashes of rows and digests of mapped outputs, over logical values.

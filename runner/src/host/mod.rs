@@ -1,0 +1,1 @@
+//! The WASM host: engine, limits, the columnar boundary, stages.

@@ -1,0 +1,16 @@
+//! Gristmill: a transformation pipeline runner whose transforms are versioned WASM components.
+//!
+//! The data flows one way: [`source`] → [`host`] (normalize) → [`store`] (batch) → [`host`] (migrate, map) → [`sink`] →
+//! [`store`] (receipt, checkpoint). [`drive`] holds that flow, top to bottom; decisions are in `gristmill_core`.
+
+pub mod cli;
+pub mod config;
+pub mod content;
+pub mod drive;
+pub mod faults;
+pub mod host;
+pub mod record;
+pub mod schema;
+pub mod sink;
+pub mod source;
+pub mod store;

@@ -1,0 +1,1 @@
+//! Arrow schemas from and to the logical schemas of the core.

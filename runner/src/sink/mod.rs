@@ -1,0 +1,102 @@
+//! Sinks: connectors that write, owned by the runner.
+//!
+//! To add one: implement [`Sink`] in a module of its own, give it a key in `config::pipeline::SinkConfig`, and add a
+//! line to `tests/conformance/`.
+
+pub mod parquet;
+mod receipt;
+pub mod sqlite;
+
+pub use receipt::{OutputReceipt, Receipt};
+
+use crate::record::{MappedOutput, OutputSchema};
+use gristmill_core::digest::Digest;
+use gristmill_core::id::{BatchId, Epoch, FencingToken, Micros, PartitionId, SchemaId, Sequence, TaskId};
+
+/// The partition that a sink is opened for, and the token that guards it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tenure {
+    pub task_id: TaskId,
+    pub partition_id: PartitionId,
+    pub fencing_token: FencingToken,
+}
+
+/// A mapped batch on its way to a sink. `(task_id, batch_id)` is the dedupe key.
+#[derive(Debug)]
+pub struct MappedBatch {
+    pub task_id: TaskId,
+    pub partition_id: PartitionId,
+    pub epoch: Epoch,
+    pub sequence: Sequence,
+    pub batch_id: BatchId,
+    pub schema_id: SchemaId,
+    pub fencing_token: FencingToken,
+    /// When the batch was created (not when it is delivered), so that a re-delivery writes the same.
+    pub created_at: Micros,
+    /// Digest of all outputs' logical values.
+    pub digest: Digest,
+    /// One for each output of the mapper, in its order; some may have no rows.
+    pub outputs: Vec<MappedOutput>,
+}
+
+/// What a sink promises for rows, stated for the operator by `status` and `doctor`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Guarantee {
+    /// Of a batch delivered more than once.
+    pub batches: &'static str,
+    /// Of records that arrive in more than one batch.
+    pub records: &'static str,
+}
+
+/// Why a sink did not commit. No variant carries row content.
+#[derive(Debug, thiserror::Error)]
+pub enum SinkError {
+    /// Worth trying again: the target is busy, or did not answer.
+    #[error("{doing}: {source}")]
+    Transient { doing: String, source: Box<dyn std::error::Error + Send + Sync> },
+    /// The disk or quota of the target is used up. Nothing of the batch was committed.
+    #[error("{what}")]
+    NoSpace { what: String },
+    /// A newer owner of the partition has written: this process must stop.
+    #[error("fenced: the target has seen fencing token {seen}, this process holds {held}")]
+    Fenced { seen: FencingToken, held: FencingToken },
+    /// The target does not fit the pipeline (a column of another type, a missing identity).
+    #[error("{what}")]
+    Mismatch { what: String, hint: String },
+    /// Anything else that will not change by trying again.
+    #[error("{what}")]
+    Permanent { what: String, hint: String },
+}
+
+/// Writes mapped batches of one partition, idempotently.
+///
+/// # Rules
+/// 1. `open` MUST record the tenure's fencing token in the target, durably, and fail with [`SinkError::Fenced`] when the target
+///    has seen a larger one.
+/// 2. `write` MUST be atomic: after it, all rows of all outputs, the batch's registration and the receipt are
+///    durable, or none.
+/// 3. `write` MUST check the fencing token in the same atomic step, and commit nothing under a smaller one.
+/// 4. A batch that is already committed MUST be answered with its first receipt, and change nothing.
+/// 5. `find_receipt` MUST return exactly the receipts of committed batches: it settles a `write` whose answer was lost.
+/// 6. A row MUST NOT overwrite a row of the same identity with a newer version; it is counted as `stale`.
+/// 7. A row of the same identity and version but other content MUST NOT be written; it is reported in the receipt as a conflict.
+/// 8. A delete MUST leave a tombstone that older rows cannot pass; a newer row revives the record.
+/// 9. The same batch id with another digest MUST be refused as [`SinkError::Permanent`].
+/// 10. Names from outside MUST be quoted and values bound; paths MUST stay below the target's root.
+///
+/// A sink whose target cannot look rows up by identity (a dataset of files) keeps 6 to 8 as a change log: it
+/// stores identity, version, operation and hash with each row so that a reader can resolve them; its
+/// [`Guarantee`] says so.
+#[async_trait::async_trait]
+pub trait Sink: Send {
+    fn guarantee(&self) -> Guarantee;
+
+    /// Creates what is missing in the target and raises the fence.
+    async fn open(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError>;
+
+    /// The receipt of a batch that this target has committed.
+    async fn find_receipt(&mut self, task_id: &TaskId, batch_id: BatchId) -> Result<Option<Receipt>, SinkError>;
+
+    /// Commits a batch.
+    async fn write(&mut self, batch: &MappedBatch) -> Result<Receipt, SinkError>;
+}

@@ -1,0 +1,90 @@
+//! Receipts: the proof that a sink committed a batch.
+
+use gristmill_core::digest::Digest;
+use gristmill_core::id::{BatchId, FencingToken, Micros, TaskId};
+use serde::{Deserialize, Serialize};
+
+/// A sink's durable proof that it committed a batch. Only sinks make one: the constructor is visible to
+/// `crate::sink` alone, and a checkpoint advances only with one in hand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Receipt {
+    task_id: TaskId,
+    batch_id: BatchId,
+    fencing_token: FencingToken,
+    digest: Digest,
+    committed_at: Micros,
+    outputs: Vec<OutputReceipt>,
+}
+
+/// What happened to the rows of one output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputReceipt {
+    pub output: String,
+    /// Rows given to the sink.
+    pub rows: u64,
+    pub inserted: u64,
+    pub updated: u64,
+    /// Tombstones written.
+    pub deleted: u64,
+    /// Same version and content as the target's.
+    pub unchanged: u64,
+    /// Older than the target's: not written.
+    pub stale: u64,
+    /// Same version, other content: not written.
+    pub conflicts: u64,
+    /// Batch rows of the conflicts.
+    pub conflict_rows: Vec<u32>,
+}
+
+/// The stored form, read back from a target by the sink that wrote it.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Stored {
+    task_id: TaskId,
+    batch_id: BatchId,
+    fencing_token: FencingToken,
+    digest: Digest,
+    committed_at: Micros,
+    outputs: Vec<OutputReceipt>,
+}
+
+impl Receipt {
+    pub(in crate::sink) fn new(batch: &super::MappedBatch, committed_at: Micros, outputs: Vec<OutputReceipt>) -> Self {
+        Self {
+            task_id: batch.task_id.clone(),
+            batch_id: batch.batch_id,
+            fencing_token: batch.fencing_token,
+            digest: batch.digest,
+            committed_at,
+            outputs,
+        }
+    }
+
+    /// Reads the JSON that a sink stored in its own target.
+    pub(in crate::sink) fn from_json(json: &str) -> serde_json::Result<Self> {
+        let Stored { task_id, batch_id, fencing_token, digest, committed_at, outputs } = serde_json::from_str(json)?;
+        Ok(Self { task_id, batch_id, fencing_token, digest, committed_at, outputs })
+    }
+
+    pub fn task_id(&self) -> &TaskId {
+        &self.task_id
+    }
+    pub fn batch_id(&self) -> BatchId {
+        self.batch_id
+    }
+    pub fn fencing_token(&self) -> FencingToken {
+        self.fencing_token
+    }
+    /// Digest of the mapped rows that were committed.
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+    pub fn committed_at(&self) -> Micros {
+        self.committed_at
+    }
+    pub fn outputs(&self) -> &[OutputReceipt] {
+        &self.outputs
+    }
+}

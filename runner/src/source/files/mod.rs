@@ -1,0 +1,1 @@
+//! Files, locally or in an object store.

@@ -1,0 +1,1 @@
+//! Durable state: batches, checkpoints, leases, receipts.
