@@ -28,12 +28,11 @@ impl Operation {
 }
 
 /// Change records by operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OperationCounts {
-    pub insert_count: u64,
-    pub update_count: u64,
-    pub delete_count: u64,
+    pub inserts: u64,
+    pub updates: u64,
+    pub deletes: u64,
 }
 
 impl OperationCounts {
@@ -43,10 +42,10 @@ impl OperationCounts {
         for code in codes {
             *by_code.get_mut(usize::from(code))? += 1;
         }
-        let [insert_count, update_count, delete_count] = by_code;
-        Some(Self { insert_count, update_count, delete_count })
+        let [inserts, updates, deletes] = by_code;
+        Some(Self { inserts, updates, deletes })
     }
     pub const fn total(&self) -> u64 {
-        self.insert_count + self.update_count + self.delete_count
+        self.inserts + self.updates + self.deletes
     }
 }

@@ -7,19 +7,12 @@ pub mod parquet;
 mod receipt;
 pub mod sqlite;
 
+pub use gristmill_core::lease::Tenure;
 pub use receipt::{OutputReceipt, Receipt};
 
 use crate::record::{MappedOutput, OutputSchema};
 use gristmill_core::digest::Digest;
 use gristmill_core::id::{BatchId, Epoch, FencingToken, Micros, PartitionId, SchemaId, Sequence, TaskId};
-
-/// The partition that a sink is opened for, and the token that guards it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tenure {
-    pub task_id: TaskId,
-    pub partition_id: PartitionId,
-    pub fencing_token: FencingToken,
-}
 
 /// A mapped batch on its way to a sink. `(task_id, batch_id)` is the dedupe key.
 #[derive(Debug)]

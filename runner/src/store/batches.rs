@@ -1,0 +1,270 @@
+//! The batch store: data file, manifest, READY, in this order, each durable before the next.
+
+use super::state::{NewBatch, ReadyRow};
+use super::{Objects, StateStore, StoreError, now};
+use crate::faults::{FaultPoint, reach};
+use crate::record::ChangeRecords;
+use crate::store::state::BatchRow;
+use arrow::array::{Array, ArrayRef, BinaryArray, RecordBatch, UInt8Array};
+use arrow::compute::concat_batches;
+use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use bytes::Bytes;
+use gristmill_core::cursor::Cursor;
+use gristmill_core::dead_letter::DeadLetter;
+use gristmill_core::digest::Digest;
+use gristmill_core::id::{BatchId, Epoch, SchemaId, Sequence, TaskVersion};
+use gristmill_core::lease::Tenure;
+use gristmill_core::manifest::{BatchState, MANIFEST_FORMAT, Manifest};
+use gristmill_core::pins::Pins;
+use gristmill_core::record::OperationCounts;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Bookkeeping columns of the data file, after the payload.
+pub const OPERATION_COLUMN: &str = "gristmill_operation";
+pub const VERSION_COLUMN: &str = "gristmill_version";
+
+/// A batch whose data file and manifest are durable and whose state is READY or later. Only the batch store makes
+/// one: from a draft that it just wrote, or from files that it has verified.
+#[derive(Debug)]
+pub struct ReadyBatch {
+    manifest: Manifest,
+    records: ChangeRecords,
+}
+
+impl ReadyBatch {
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+    pub fn records(&self) -> &ChangeRecords {
+        &self.records
+    }
+}
+
+/// Everything about a batch but its bytes.
+#[derive(Debug)]
+pub struct BatchDraft {
+    pub task_version: TaskVersion,
+    pub epoch: Epoch,
+    pub sequence: Sequence,
+    pub schema_id: SchemaId,
+    pub schema_digest: Digest,
+    pub pins: Pins,
+    pub cursor_from: Cursor,
+    pub cursor_to: Cursor,
+    pub source_state: BTreeMap<String, Option<String>>,
+    pub records: ChangeRecords,
+    /// Records of the page that were refused; written with the READY mark, so that both are there or neither.
+    pub dead_letters: Vec<DeadLetter>,
+}
+
+/// What a verification found for one batch.
+#[derive(Debug)]
+pub enum Verified {
+    Intact { rows: u64 },
+    Damaged(StoreError),
+}
+
+/// Immutable batches: files in the object store, life cycle in the state store.
+#[derive(Debug, Clone)]
+pub struct BatchStore {
+    objects: Objects,
+    state: StateStore,
+}
+
+impl BatchStore {
+    pub fn new(objects: Objects, state: StateStore) -> Self {
+        Self { objects, state }
+    }
+
+    /// Makes a batch durable. After a crash anywhere in here the batch is either READY or it never was.
+    pub async fn put(&self, tenure: &Tenure, draft: BatchDraft) -> Result<ReadyBatch, StoreError> {
+        let batch_id = BatchId::from_ulid(ulid::Ulid::new());
+        let created_at = now();
+        let folder = folder(tenure, draft.epoch, batch_id);
+        let data_uri = format!("{folder}/data.parquet");
+        let new = NewBatch {
+            batch_id,
+            task_version: draft.task_version,
+            epoch: draft.epoch,
+            sequence: draft.sequence,
+            schema_id: draft.schema_id.clone(),
+            created_at,
+        };
+        self.state.begin_batch(tenure, &new).await?;
+
+        let data = tokio::task::block_in_place(|| encode(&draft.records))?;
+        let (data_bytes, checksum) = (data.len() as u64, tokio::task::block_in_place(|| Digest::of(&data)));
+        reach(FaultPoint::BatchDataBefore);
+        self.objects.put(&data_uri, data).await?;
+        reach(FaultPoint::BatchDataAfter);
+
+        let counts = OperationCounts::of(draft.records.operations.values().iter().copied()).ok_or_else(|| {
+            StoreError::Refused { what: "a record has an unknown operation".into(), hint: BUG.into() }
+        })?;
+        let manifest = Manifest {
+            format: MANIFEST_FORMAT,
+            batch_id,
+            task_id: tenure.task_id.clone(),
+            task_version: draft.task_version,
+            partition_id: tenure.partition_id.clone(),
+            epoch: draft.epoch,
+            sequence: draft.sequence,
+            schema_id: draft.schema_id,
+            schema_digest: draft.schema_digest,
+            cursor_from: draft.cursor_from,
+            cursor_to: draft.cursor_to,
+            record_count: counts.total(),
+            insert_count: counts.inserts,
+            update_count: counts.updates,
+            delete_count: counts.deletes,
+            dead_letter_count: draft.dead_letters.len() as u64,
+            data_uri,
+            data_bytes,
+            checksum,
+            created_at,
+            fencing_token: tenure.fencing_token,
+            pins: draft.pins,
+            source_state: draft.source_state,
+        };
+        let json = serde_json::to_vec_pretty(&manifest).map_err(unreadable(&folder))?;
+        let manifest_digest = Digest::of(&json);
+        reach(FaultPoint::BatchManifestBefore);
+        self.objects.put(&manifest_key(&folder), Bytes::from(json)).await?;
+        reach(FaultPoint::BatchManifestAfter);
+
+        reach(FaultPoint::BatchReadyBefore);
+        let ready = ReadyRow { manifest: &manifest, manifest_digest, dead_letters: &draft.dead_letters };
+        self.state.mark_ready(tenure, ready).await?;
+        reach(FaultPoint::BatchReadyAfter);
+        Ok(ReadyBatch { manifest, records: draft.records })
+    }
+
+    /// Reads a batch back, proving manifest and data against the digests recorded before READY.
+    pub async fn open(&self, row: &BatchRow) -> Result<ReadyBatch, StoreError> {
+        let manifest = self.manifest(row).await?;
+        let data = self.objects.get_verified(&manifest.data_uri, manifest.checksum).await?;
+        let records = tokio::task::block_in_place(|| decode(data)).map_err(unreadable(&manifest.data_uri))?;
+        if records.rows.num_rows() as u64 != manifest.record_count {
+            return Err(StoreError::Damaged {
+                what: manifest.data_uri,
+                detail: format!("it has {} records, its manifest says {}", records.rows.num_rows(), manifest.record_count),
+                hint: RESTORE.into(),
+            });
+        }
+        Ok(ReadyBatch { manifest, records })
+    }
+
+    /// Reads a manifest, proving it against the state store.
+    pub async fn manifest(&self, row: &BatchRow) -> Result<Manifest, StoreError> {
+        let (BatchState::Ready | BatchState::Committed, Some(digest)) = (row.state, row.manifest_digest) else {
+            return Err(StoreError::Refused {
+                what: format!("batch {} is {}", row.batch_id, row.state.as_str()),
+                hint: "only READY and COMMITTED batches may be read".into(),
+            });
+        };
+        let folder = row.folder();
+        let json = self.objects.get_verified(&manifest_key(&folder), digest).await?;
+        let manifest: Manifest = serde_json::from_slice(&json).map_err(unreadable(&manifest_key(&folder)))?;
+        if manifest.batch_id != row.batch_id || manifest.format != MANIFEST_FORMAT {
+            return Err(StoreError::Damaged {
+                what: manifest_key(&folder),
+                detail: format!("it describes batch {} in format {}", manifest.batch_id, manifest.format),
+                hint: RESTORE.into(),
+            });
+        }
+        Ok(manifest)
+    }
+
+    /// Checks one batch to its last value.
+    pub async fn verify(&self, row: &BatchRow) -> Result<Verified, StoreError> {
+        match self.open(row).await {
+            Ok(batch) => Ok(Verified::Intact { rows: batch.manifest.record_count }),
+            Err(e @ (StoreError::Damaged { .. } | StoreError::Missing { .. })) => Ok(Verified::Damaged(e)),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Throws away a batch that never became READY: first its files, then its row, so that a crash in between leaves a
+    /// row that is thrown away again.
+    pub async fn discard(&self, tenure: &Tenure, row: &BatchRow) -> Result<(), StoreError> {
+        let folder = row.folder();
+        self.objects.remove(&manifest_key(&folder)).await?;
+        self.objects.remove(&format!("{folder}/data.parquet")).await?;
+        self.state.discard_batch(tenure, row.batch_id).await
+    }
+}
+
+const RESTORE: &str = "restore the file from a backup, or set the batch aside with `gristmill batches quarantine`";
+const BUG: &str = "this is a bug in gristmill: please report it";
+
+fn folder(tenure: &Tenure, epoch: Epoch, batch_id: BatchId) -> String {
+    format!("batches/{}/{epoch}/{}/{batch_id}", tenure.task_id, tenure.partition_id)
+}
+
+fn manifest_key(folder: &str) -> String {
+    format!("{folder}/manifest.json")
+}
+
+fn unreadable<E: std::fmt::Display>(what: &str) -> impl FnOnce(E) -> StoreError {
+    let what = what.to_owned();
+    move |e| StoreError::Damaged { what, detail: e.to_string(), hint: RESTORE.into() }
+}
+
+/// Change records as Parquet: payload columns, then operation and version.
+fn encode(records: &ChangeRecords) -> Result<Bytes, StoreError> {
+    let failed = |e: parquet::errors::ParquetError| StoreError::Io {
+        doing: "encoding a batch".into(),
+        transient: false,
+        source: e.into(),
+    };
+    let schema = stored_schema(&records.rows.schema());
+    let mut columns = records.rows.columns().to_vec();
+    columns.push(Arc::new(records.operations.clone()) as ArrayRef);
+    columns.push(Arc::new(records.versions.clone()) as ArrayRef);
+    let rows = RecordBatch::try_new(schema.clone(), columns).map_err(|e| failed(e.into()))?;
+    // Level 1: the disk is rarely the bottleneck, the CPU often is. No statistics: a batch is always read whole.
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(ZstdLevel::default()))
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_max_row_group_row_count(None)
+        .build();
+    let mut file = Vec::with_capacity(rows.get_array_memory_size() / 4);
+    let mut writer = ArrowWriter::try_new(&mut file, schema, Some(properties)).map_err(failed)?;
+    writer.write(&rows).map_err(failed)?;
+    writer.close().map_err(failed)?;
+    Ok(file.into())
+}
+
+fn stored_schema(payload: &SchemaRef) -> SchemaRef {
+    let mut fields = payload.fields().to_vec();
+    fields.push(Arc::new(Field::new(OPERATION_COLUMN, DataType::UInt8, false)));
+    fields.push(Arc::new(Field::new(VERSION_COLUMN, DataType::Binary, false)));
+    Arc::new(Schema::new(fields))
+}
+
+fn decode(data: Bytes) -> Result<ChangeRecords, String> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(data).map_err(|e| e.to_string())?;
+    let schema = builder.schema().clone();
+    let payload_columns = schema.fields().len().checked_sub(2).ok_or("it has no bookkeeping columns")?;
+    let rows = usize::try_from(builder.metadata().file_metadata().num_rows()).map_err(|e| e.to_string())?;
+    let reader = builder.with_batch_size(rows.max(1)).build().map_err(|e| e.to_string())?;
+    let parts = reader.collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
+    let whole = match parts.as_slice() {
+        [one] => one.clone(),
+        parts => concat_batches(&schema, parts).map_err(|e| e.to_string())?,
+    };
+    let bookkeeping = |name: &str| whole.column_by_name(name).ok_or(format!("it has no column {name}"));
+    let operations = bookkeeping(OPERATION_COLUMN)?.as_any().downcast_ref::<UInt8Array>();
+    let versions = bookkeeping(VERSION_COLUMN)?.as_any().downcast_ref::<BinaryArray>();
+    let (Some(operations), Some(versions)) = (operations.cloned(), versions.cloned()) else {
+        return Err("its bookkeeping columns have other types".into());
+    };
+    let indices: Vec<usize> = (0..payload_columns).collect();
+    let rows = whole.project(&indices).map_err(|e| e.to_string())?;
+    Ok(ChangeRecords { rows, operations, versions })
+}
