@@ -83,7 +83,7 @@ impl BatchStore {
 
     /// Makes a batch durable. After a crash anywhere in here the batch is either READY or it never was.
     pub async fn put(&self, tenure: &Tenure, draft: BatchDraft) -> Result<ReadyBatch, StoreError> {
-        let batch_id = BatchId::from_ulid(ulid::Ulid::new());
+        let batch_id = BatchId::from_ulid(ulid::Ulid::generate());
         let created_at = now();
         let folder = folder(tenure, draft.epoch, batch_id);
         let data_uri = format!("{folder}/data.parquet");
