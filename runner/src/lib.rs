@@ -9,6 +9,7 @@ pub mod content;
 pub mod drive;
 pub mod faults;
 pub mod host;
+pub mod publish;
 pub mod record;
 pub mod schema;
 pub mod sink;

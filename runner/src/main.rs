@@ -1,1 +1,5 @@
-fn main(){}
+//! The `gristmill` binary: see [`gristmill::cli`].
+
+fn main() -> std::process::ExitCode {
+    gristmill::cli::main()
+}

@@ -1,1 +1,191 @@
-//! The loop.
+//! The loop: source → normalize → batch → map → sink → receipt → checkpoint.
+//!
+//! Two halves overlap: [`extract`] makes READY batches, [`deliver`] brings them to the target, in order. Each reads top
+//! to bottom as the steps happen; a bounded channel of READY batches lies between. After a start, batches that were
+//! READY are delivered from the store before the source is asked for more.
+
+mod deliver;
+mod error;
+mod extract;
+mod lease;
+pub mod mapping;
+pub mod normalize;
+mod progress;
+
+pub use deliver::MapperCache;
+pub use error::{Kind, RunError, time};
+pub use lease::LocalLease;
+pub use progress::{OutputTotals, Progress, Summary};
+
+use crate::publish::Published;
+use crate::sink::Sink;
+use crate::source::{PageLimits, Resumed, Source};
+use crate::store::state::Totals;
+use crate::store::{BatchStore, ReadyBatch, StateStore};
+use deliver::Delivery;
+use extract::Extraction;
+use gristmill_core::dead_letter::DeadLetterLimit;
+use std::sync::{Arc, Mutex};
+use tokio::sync::{mpsc, watch};
+
+/// READY batches that wait for the sink while the next one is made. Each is held in memory.
+const BATCHES_IN_FLIGHT: usize = 1;
+
+/// What a run works with.
+pub struct Run {
+    pub published: Arc<Published>,
+    pub state: StateStore,
+    pub batches: BatchStore,
+    pub lease: LocalLease,
+    pub mappers: MapperCache,
+    pub page_limits: PageLimits,
+    pub dead_letter_limit: DeadLetterLimit,
+    /// End when the source has nothing new, instead of waiting for more.
+    pub once: bool,
+    /// Set to true to finish the batch in hand and end.
+    pub stop: watch::Receiver<bool>,
+    pub progress: Arc<Progress>,
+}
+
+/// A run's end: what it did, and why it ended if not because it was done.
+#[derive(Debug)]
+pub struct Outcome {
+    pub summary: Summary,
+    pub ended: Result<(), RunError>,
+}
+
+/// Dead letters and records of the task, old and new, judged against the limit by both halves.
+#[derive(Debug, Clone)]
+struct DeadLetterBudget {
+    limit: DeadLetterLimit,
+    totals: Arc<Mutex<Totals>>,
+}
+
+impl DeadLetterBudget {
+    /// Adds to the totals if the limit allows it, else says why not.
+    fn admit(&self, read: u64, dead: u64) -> Result<(), String> {
+        let mut totals = self.totals.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let next = Totals { read: totals.read + read, dead_letters: totals.dead_letters + dead };
+        if dead > 0
+            && let Some(reason) = self.limit.exceeded(next.dead_letters, next.read)
+        {
+            return Err(reason);
+        }
+        *totals = next;
+        Ok(())
+    }
+}
+
+/// Runs a task until its source is drained (`once`), a stop is asked for, or something is in the way.
+pub async fn run(run: Run, source: Box<dyn Source>, sink: Box<dyn Sink>) -> Outcome {
+    let mut summary = Summary::default();
+    let keeper = run.lease.keep_alive();
+    let ended = tokio::select! {
+        ended = drive(run, source, sink, &mut summary) => ended,
+        lost = keeper.lost() => Err(lost),
+    };
+    let released = keeper.release().await;
+    Outcome { summary, ended: ended.and(released) }
+}
+
+async fn drive(run: Run, mut source: Box<dyn Source>, sink: Box<dyn Sink>, summary: &mut Summary) -> Result<(), RunError> {
+    let Run { published, state, batches, lease, mappers, page_limits, dead_letter_limit, once, stop, progress } = run;
+    let tenure = lease.tenure().clone();
+
+    let resume = state.resume(&tenure).await??;
+    for row in &resume.discard {
+        tracing::info!(batch = %row.batch_id, "discarding a batch that never became READY");
+        batches.discard(&tenure, row).await?;
+    }
+    let totals = Arc::new(Mutex::new(state.totals(&tenure.task_id).await?));
+    let budget = DeadLetterBudget { limit: dead_letter_limit, totals };
+    let mut delivery = Delivery {
+        tenure: tenure.clone(),
+        state: state.clone(),
+        sink,
+        mappers,
+        opened: None,
+        budget: budget.clone(),
+        checkpoint: resume.checkpoint,
+        progress: progress.clone(),
+    };
+    delivery.open(&published).await?;
+
+    for row in &resume.deliver {
+        if *stop.borrow() {
+            summary.interrupted = true;
+            return Ok(());
+        }
+        tracing::info!(batch = %row.batch_id, sequence = %row.sequence, "delivering a stored batch");
+        let batch = batches.open(row).await?;
+        summary.batches_redelivered += 1;
+        delivery.deliver(&batch, summary).await?;
+    }
+
+    // All that was READY is committed: the stored state and the checkpoint now agree.
+    let at_checkpoint = state.resume(&tenure).await??;
+    if let Resumed::Superseded { object } = source.resume(&delivery.checkpoint.cursor, at_checkpoint.source_state).await? {
+        tracing::warn!(object, "it changed since the last run was in the middle of it: its new version is read from the start");
+    }
+    let (ready, incoming) = mpsc::channel::<ReadyBatch>(BATCHES_IN_FLIGHT);
+    let extraction = Extraction {
+        tenure,
+        published,
+        batches,
+        source,
+        page_limits,
+        budget,
+        once,
+        stop: stop.clone(),
+        sequence: delivery.checkpoint.last_sequence,
+        epoch: delivery.checkpoint.epoch,
+        progress,
+    };
+    let extracting = AbortOnDrop(tokio::spawn(extraction.run(ready)));
+    deliver_all(&mut delivery, incoming, stop, summary).await?;
+    extracting.join(summary).await
+}
+
+/// Delivers READY batches in the order they were made. On a stop the batch in hand is finished; the rest stay READY.
+async fn deliver_all(
+    delivery: &mut Delivery,
+    mut incoming: mpsc::Receiver<ReadyBatch>,
+    mut stop: watch::Receiver<bool>,
+    summary: &mut Summary,
+) -> Result<(), RunError> {
+    loop {
+        let next = tokio::select! {
+            biased;
+            _ = stop.wait_for(|stop| *stop) => {
+                summary.interrupted = true;
+                return Ok(());
+            }
+            next = incoming.recv() => next,
+        };
+        match next {
+            Some(batch) => delivery.deliver(&batch, summary).await?,
+            None => return Ok(()),
+        }
+    }
+}
+
+/// The extracting half; aborted when the delivering half fails first.
+struct AbortOnDrop(tokio::task::JoinHandle<(extract::Extracted, Result<(), RunError>)>);
+
+impl AbortOnDrop {
+    async fn join(mut self, summary: &mut Summary) -> Result<(), RunError> {
+        let (extracted, ended) = (&mut self.0).await.map_err(|e| RunError::Panicked(e.to_string()))?;
+        summary.records_read += extracted.records_read;
+        summary.batches_stored += extracted.batches_stored;
+        for (class, n) in extracted.dead_letters {
+            *summary.dead_letters.entry(class).or_default() += n;
+        }
+        ended
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}

@@ -1,0 +1,176 @@
+//! Opens what a verb works with: folders, state, store, engine, source, sink.
+
+use super::Common;
+use super::output::{Exit, Failure};
+use crate::config::{Location, Pipeline, SinkConfig, SourceConfig, Tables};
+use crate::host::{Host, HostError, HostLimits};
+use crate::publish::ComponentFolders;
+use crate::record::OutputSchema;
+use crate::sink::parquet::{ParquetSink, ParquetSinkOptions};
+use crate::sink::sqlite::{SqliteSink, SqliteSinkOptions};
+use crate::sink::{Sink, SinkError};
+use crate::source::files::{FilesSource, open_store};
+use crate::source::{Source, SourceError};
+use crate::store::{BatchStore, ContentStore, Objects, StateStore};
+use arrow::datatypes::SchemaRef;
+use std::path::{Path, PathBuf};
+
+/// Folders below `--state`.
+#[derive(Debug, Clone)]
+pub struct Folders {
+    root: PathBuf,
+}
+
+impl Folders {
+    pub fn of(common: &Common) -> Self {
+        Self { root: common.state.clone() }
+    }
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+    pub fn database(&self) -> PathBuf {
+        self.root.join("state.db")
+    }
+    pub fn locks(&self) -> PathBuf {
+        self.root.join("locks")
+    }
+    /// Compiled components: code, hence for this user alone.
+    pub fn cache(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+    pub fn spool(&self) -> PathBuf {
+        self.root.join("spool")
+    }
+    fn store(&self) -> PathBuf {
+        self.root.join("store")
+    }
+}
+
+/// Opened stores of a state that exists.
+pub struct Stores {
+    pub state: StateStore,
+    pub batches: BatchStore,
+    pub content: ContentStore,
+}
+
+impl Stores {
+    /// Opens the state, creating it.
+    pub async fn create(common: &Common) -> Result<Self, Failure> {
+        let folders = Folders::of(common);
+        create_private(folders.root())?;
+        Self::with(common, StateStore::open(&folders.database()).await?)
+    }
+
+    /// Opens a state that must exist.
+    pub async fn existing(common: &Common) -> Result<Self, Failure> {
+        let database = Folders::of(common).database();
+        if !database.exists() {
+            return Err(Failure::usage(
+                format!("there is no state in {}", common.state.display()),
+                "run a pipeline first, or name its folder with --state",
+            ));
+        }
+        Self::with(common, StateStore::open_existing(&database).await?)
+    }
+
+    /// Opens the state if there is one.
+    pub async fn if_any(common: &Common) -> Result<Option<Self>, Failure> {
+        match Folders::of(common).database().exists() {
+            true => Self::existing(common).await.map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn with(common: &Common, state: StateStore) -> Result<Self, Failure> {
+        let objects = objects(common)?;
+        Ok(Self {
+            batches: BatchStore::new(objects.clone(), state.clone()),
+            content: ContentStore::new(objects),
+            state,
+        })
+    }
+}
+
+fn create_private(folder: &Path) -> Result<(), Failure> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| {
+        Failure::usage(format!("cannot create {}: {e}", folder.display()), "choose another folder with --state")
+    })
+}
+
+fn objects(common: &Common) -> Result<Objects, Failure> {
+    match &common.storage {
+        None => Ok(Objects::local(&Folders::of(common).store())?),
+        Some(url) if url.contains("://") => {
+            let (store, prefix) = open_store(url).map_err(|e| storage_failure(url, &e))?;
+            Ok(Objects::remote(store, prefix, url.clone()))
+        }
+        Some(path) => Ok(Objects::local(Path::new(path))?),
+    }
+}
+
+fn storage_failure(url: &str, error: &SourceError) -> Failure {
+    Failure::usage(format!("cannot open the storage {url}: {error}"), "use a folder or s3://bucket/prefix")
+}
+
+/// Where components are looked for by label.
+pub fn component_folders(common: &Common, pipeline: &Pipeline) -> ComponentFolders {
+    if common.components.is_empty() {
+        return ComponentFolders(vec![pipeline.base_dir.join("components"), PathBuf::from("components")]);
+    }
+    ComponentFolders(common.components.clone())
+}
+
+/// Reads and checks a pipeline file.
+pub fn load(path: &Path) -> Result<Pipeline, Failure> {
+    Ok(Pipeline::load(path, &|name| std::env::var(name).ok())?)
+}
+
+/// Starts the engine with a pipeline's limits.
+pub fn host(cache: &Path, pipeline: Option<&Pipeline>) -> Result<Host, Failure> {
+    let limits = match pipeline.map(|p| p.transforms.limits) {
+        Some(l) => HostLimits {
+            deadline: l.deadline,
+            memory_max_bytes: l.memory_max_bytes,
+            output_max_bytes: l.output_max_bytes,
+        },
+        None => HostLimits::default(),
+    };
+    Host::new(cache, limits).map_err(|e: HostError| Failure::Message {
+        exit: Exit::Failed,
+        what: e.to_string(),
+        fate: None,
+        hint: "see `gristmill doctor`".into(),
+    })
+}
+
+/// The pipeline's source, for its frozen columns.
+pub fn source(pipeline: &Pipeline, columns: SchemaRef, spool: &Path) -> Result<Box<dyn Source>, SourceError> {
+    let SourceConfig::Files(config) = &pipeline.source;
+    Ok(Box::new(FilesSource::open(config, columns, spool)?))
+}
+
+/// The pipeline's sink.
+pub fn sink(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<Box<dyn Sink>, SinkError> {
+    let tables = outputs.iter().map(|o| (o.name.clone(), pipeline.table(&o.name).table)).collect();
+    match &pipeline.sink {
+        SinkConfig::Sqlite { path, .. } => Ok(Box::new(SqliteSink::new(SqliteSinkOptions { path: path.clone(), tables }))),
+        SinkConfig::Parquet { url, .. } => {
+            let target = match url {
+                Location::Local(path) => path.display().to_string(),
+                Location::Url(url) => url.to_string(),
+            };
+            Ok(Box::new(ParquetSink::new(ParquetSinkOptions::open(&target, tables)?)))
+        }
+    }
+}
+
+impl Tables {
+    /// Outputs that the pipeline names.
+    pub fn named(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        match self {
+            Self::Single(_) => Box::new(std::iter::empty()),
+            Self::PerOutput(tables) => Box::new(tables.keys().map(String::as_str)),
+        }
+    }
+}

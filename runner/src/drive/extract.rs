@@ -1,0 +1,164 @@
+//! The first half: read a page, normalize it, make it a READY batch.
+
+use super::normalize::NormalizeError;
+use super::progress::Progress;
+use super::{DeadLetterBudget, RunError};
+use crate::publish::Published;
+use crate::source::{PageLimits, Poll, Source, SourceError};
+use crate::store::batches::BatchDraft;
+use crate::store::{BatchStore, ReadyBatch};
+use backon::{BackoffBuilder, ExponentialBuilder};
+use gristmill_core::dead_letter::DeadLetter;
+use gristmill_core::id::{Epoch, Sequence};
+use gristmill_core::lease::Tenure;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+
+/// How long to wait before asking an idle source again.
+const IDLE_WAIT: Duration = Duration::from_secs(1);
+
+/// How many dead letters an error shows.
+pub(super) const EXAMPLES: usize = 5;
+
+pub(super) struct Extraction {
+    pub tenure: Tenure,
+    pub published: Arc<Published>,
+    pub batches: BatchStore,
+    pub source: Box<dyn Source>,
+    pub page_limits: PageLimits,
+    pub budget: DeadLetterBudget,
+    pub once: bool,
+    pub stop: watch::Receiver<bool>,
+    /// Of the last batch; the next one follows it.
+    pub sequence: Sequence,
+    pub epoch: Epoch,
+    pub progress: Arc<Progress>,
+}
+
+/// What this half did.
+#[derive(Debug, Default)]
+pub(super) struct Extracted {
+    pub records_read: u64,
+    pub batches_stored: u64,
+    pub dead_letters: BTreeMap<String, u64>,
+}
+
+impl Extraction {
+    /// Goes on until the source is drained, a stop is asked for, or the delivering half has ended.
+    pub async fn run(mut self, ready: mpsc::Sender<ReadyBatch>) -> (Extracted, Result<(), RunError>) {
+        let mut done = Extracted::default();
+        let ended = self.extract(ready, &mut done).await;
+        (done, ended)
+    }
+
+    async fn extract(&mut self, ready: mpsc::Sender<ReadyBatch>, done: &mut Extracted) -> Result<(), RunError> {
+        while !*self.stop.borrow() {
+            let wait = match self.poll().await? {
+                Poll::Page(page) => {
+                    // A place in the channel first: it bounds how many batches are in memory.
+                    let Ok(place) = ready.reserve().await else { return Ok(()) };
+                    place.send(self.store(*page, done).await?);
+                    continue;
+                }
+                Poll::Settling(wait) => wait,
+                Poll::Idle if self.once => return Ok(()),
+                Poll::Idle => IDLE_WAIT,
+            };
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                _ = self.stop.wait_for(|stop| *stop) => {}
+                () = ready.closed() => return Ok(()),
+            }
+        }
+        Ok(())
+    }
+
+    /// One read, with bounded retries of what may pass.
+    async fn poll(&mut self) -> Result<Poll, SourceError> {
+        let mut delays = retries().build();
+        loop {
+            match self.source.poll(self.page_limits).await {
+                Err(SourceError::Transient { doing, source }) => match delays.next() {
+                    Some(delay) => {
+                        tracing::warn!(doing, error = %source, retry_in = ?delay, "the source did not answer");
+                        tokio::time::sleep(delay).await;
+                    }
+                    None => return Err(SourceError::Transient { doing, source }),
+                },
+                answer => return answer,
+            }
+        }
+    }
+
+    /// normalize → dead-letter limit → batch store.
+    async fn store(&mut self, mut page: crate::record::Page, done: &mut Extracted) -> Result<ReadyBatch, RunError> {
+        let sequence = self.sequence.next();
+        let refused = std::mem::take(&mut page.dead_letters);
+        let read = (page.rows.num_rows() + refused.len()) as u64;
+
+        let normalizer = &self.published.normalizer;
+        let normalized = tokio::task::block_in_place(|| normalizer.run(&page, refused, sequence)).map_err(|e| match e {
+            NormalizeError::Stage(fault) => RunError::Normalize { fault },
+            NormalizeError::Broken(e) => RunError::Panicked(e.to_string()),
+        })?;
+        for message in &normalized.messages {
+            tracing::info!(stage = "normalize", message);
+        }
+        let dead_letters = normalized.dead_letters;
+        self.budget.admit(read, dead_letters.len() as u64).map_err(|reason| RunError::TooManyDeadLetters {
+            reason,
+            examples: dead_letters.iter().take(EXAMPLES).cloned().collect(),
+            batch: None,
+            recorded: false,
+        })?;
+
+        let counts = count(&dead_letters);
+        let batch = self
+            .batches
+            .put(
+                &self.tenure,
+                BatchDraft {
+                    task_version: self.published.version,
+                    epoch: self.epoch,
+                    sequence,
+                    schema_id: self.published.schema_id.clone(),
+                    schema_digest: self.published.schema.digest(),
+                    pins: self.published.pins.clone(),
+                    cursor_from: page.cursor_from,
+                    cursor_to: page.cursor_to,
+                    source_state: page.state,
+                    records: normalized.records,
+                    dead_letters,
+                },
+            )
+            .await?;
+        self.sequence = sequence;
+        done.records_read += read;
+        done.batches_stored += 1;
+        for (class, n) in counts {
+            *done.dead_letters.entry(class).or_default() += n;
+        }
+        Progress::add(&self.progress.records_read, read);
+        Progress::add(&self.progress.batches_stored, 1);
+        Ok(batch)
+    }
+}
+
+fn count(letters: &[DeadLetter]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for letter in letters {
+        *counts.entry(letter.class.to_string()).or_default() += 1;
+    }
+    counts
+}
+
+/// Bounded: about a minute in all, then a person is told.
+pub(super) fn retries() -> ExponentialBuilder {
+    ExponentialBuilder::default()
+        .with_min_delay(Duration::from_millis(200))
+        .with_max_delay(Duration::from_secs(15))
+        .with_max_times(8)
+        .with_jitter()
+}

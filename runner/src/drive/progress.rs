@@ -1,0 +1,77 @@
+//! What a run has done so far, for people and machines.
+
+use gristmill_core::dead_letter::DeadLetter;
+use gristmill_core::id::BatchId;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Counters of one run. Written by the two halves of the loop, read by the display.
+#[derive(Debug, Default)]
+pub struct Progress {
+    pub records_read: AtomicU64,
+    pub batches_stored: AtomicU64,
+    pub batches_committed: AtomicU64,
+    pub rows_committed: AtomicU64,
+}
+
+impl Progress {
+    pub(super) fn add(counter: &AtomicU64, n: u64) {
+        counter.fetch_add(n, Ordering::Relaxed);
+    }
+    pub fn get(counter: &AtomicU64) -> u64 {
+        counter.load(Ordering::Relaxed)
+    }
+}
+
+/// What a run did.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Summary {
+    /// Records that the source gave, accepted or not.
+    pub records_read: u64,
+    pub batches_stored: u64,
+    /// Batches that were READY before this run and delivered from the store.
+    pub batches_redelivered: u64,
+    pub receipts: u64,
+    /// Dead letters of this run by class.
+    pub dead_letters: BTreeMap<String, u64>,
+    pub outputs: BTreeMap<String, OutputTotals>,
+    pub last_batch: Option<BatchId>,
+    pub interrupted: bool,
+}
+
+/// Rows of one output, over a run.
+#[derive(Debug, Clone, Copy, Default, Serialize)]
+pub struct OutputTotals {
+    pub rows: u64,
+    pub inserted: u64,
+    pub updated: u64,
+    pub deleted: u64,
+    pub unchanged: u64,
+    pub stale: u64,
+    pub conflicts: u64,
+}
+
+impl Summary {
+    pub(super) fn count_dead_letters(&mut self, letters: &[DeadLetter]) {
+        for letter in letters {
+            *self.dead_letters.entry(letter.class.to_string()).or_default() += 1;
+        }
+    }
+
+    pub(super) fn count_receipt(&mut self, receipt: &crate::sink::Receipt) {
+        self.receipts += 1;
+        self.last_batch = Some(receipt.batch_id());
+        for output in receipt.outputs() {
+            let totals = self.outputs.entry(output.output.clone()).or_default();
+            totals.rows += output.rows;
+            totals.inserted += output.inserted;
+            totals.updated += output.updated;
+            totals.deleted += output.deleted;
+            totals.unchanged += output.unchanged;
+            totals.stale += output.stale;
+            totals.conflicts += output.conflicts;
+        }
+    }
+}

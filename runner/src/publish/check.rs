@@ -1,0 +1,192 @@
+//! Whether source, components, schemas and target fit together. Writes nothing.
+
+use super::loader::Identities;
+use super::resolve::{Known, blame};
+use super::{ComponentFolders, PublishError, Resolved, dictionary, resolve};
+use crate::config::{At, Pipeline, SourceConfig, Tables};
+use crate::drive::normalize::{Normalizer, can_version};
+use crate::host::{Dictionaries, Host, PlannedStage, Stage};
+use crate::record::OutputSchema;
+use crate::schema::{from_arrow, to_arrow};
+use crate::source::files;
+use arrow::datatypes::SchemaRef;
+use gristmill_core::id::SchemaId;
+use gristmill_core::pins::Pin;
+use gristmill_core::schema::Schema;
+use gristmill_core::version::VersionSource;
+use std::path::Path;
+
+/// A pipeline that fits.
+#[derive(Debug)]
+pub struct Checked {
+    pub resolved: Resolved,
+    pub source_schema: Schema,
+    pub source_inferred: bool,
+    /// Of the change records.
+    pub schema: Schema,
+    pub normalizer: Normalizer,
+    pub outputs: Vec<OutputSchema>,
+}
+
+/// Checks a pipeline against its source, its components and what the state has frozen.
+pub async fn check(
+    pipeline: &Pipeline,
+    host: &Host,
+    folders: &ComponentFolders,
+    known: Option<Known<'_>>,
+    spool: &Path,
+) -> Result<Checked, PublishError> {
+    let resolved = resolve(pipeline, folders, known).await?;
+    let (source_schema, source_inferred) = source_columns(pipeline, known, spool).await?;
+    let source = to_arrow(&source_schema);
+    let dictionaries = dictionaries(pipeline, &resolved)?;
+
+    let normalize = plan(pipeline, host, Stage::Normalize, &resolved.pins.normalize, &resolved, &source, &dictionaries)?;
+    let records = normalize.as_ref().map_or(&source, |stage| &stage.outputs()[0].schema).clone();
+    let schema = from_arrow(&records).map_err(|e| {
+        blame(pipeline.diagnose(At::Normalize, format!("the change records cannot be stored: {e}"), "use a supported type"))
+    })?;
+    if let Some(known) = known
+        && let Some(frozen) = known.state.schema(&pipeline.schema).await?
+    {
+        same_schema(pipeline, At::Schema, &pipeline.schema, "the change records", &frozen, &schema)?;
+    }
+    check_keys(pipeline, &records)?;
+
+    let map = plan(pipeline, host, Stage::Map, &resolved.pins.map, &resolved, &records, &dictionaries)?;
+    let outputs = Identities::of(pipeline).outputs(map.as_ref().map(|stage| stage.outputs()), &records);
+    check_tables(pipeline, &outputs)?;
+    let normalizer =
+        Normalizer { stage: normalize, identity: pipeline.identity.clone(), version: pipeline.source_version.clone() };
+    Ok(Checked { resolved, source_schema, source_inferred, schema, normalizer, outputs })
+}
+
+/// The source's columns: those frozen for this task and schema id, which must be those of the file where it names any;
+/// else those of the file; else inferred from the first object.
+async fn source_columns(
+    pipeline: &Pipeline,
+    known: Option<Known<'_>>,
+    spool: &Path,
+) -> Result<(Schema, bool), PublishError> {
+    let SourceConfig::Files(config) = &pipeline.source;
+    let frozen = match known {
+        Some(known) => known.state.frozen_source(&pipeline.task, &pipeline.schema).await?,
+        None => None,
+    };
+    match (frozen, &config.columns) {
+        (Some(frozen), None) => Ok((frozen.schema, frozen.inferred)),
+        (Some(frozen), Some(columns)) => {
+            same_schema(pipeline, At::SourceColumns, &pipeline.schema, "the source's columns", &frozen.schema, columns)?;
+            Ok((frozen.schema, frozen.inferred))
+        }
+        (None, Some(columns)) => Ok((columns.clone(), false)),
+        (None, None) => Ok((files::infer(config, spool).await?, true)),
+    }
+}
+
+fn dictionaries(pipeline: &Pipeline, resolved: &Resolved) -> Result<Dictionaries, PublishError> {
+    let mut dictionaries = Dictionaries::new();
+    for (name, pin) in &resolved.pins.dictionaries {
+        let Some((_, bytes)) = resolved.contents.get(&pin.content) else { continue };
+        let refused = |e: String| {
+            let message = format!("dictionary `{name}`: {e}");
+            blame(pipeline.diagnose(At::Dictionary(name.clone()), message, "a dictionary is a CSV file with a header and unique keys"))
+        };
+        let loaded = dictionary::load(name, bytes, pin).map_err(|e| refused(e.to_string()))?;
+        dictionaries.insert(loaded).map_err(|e| refused(e.to_string()))?;
+    }
+    Ok(dictionaries)
+}
+
+fn plan(
+    pipeline: &Pipeline,
+    host: &Host,
+    stage: Stage,
+    pin: &Option<Pin>,
+    resolved: &Resolved,
+    input: &SchemaRef,
+    dictionaries: &Dictionaries,
+) -> Result<Option<PlannedStage>, PublishError> {
+    let Some(pin) = pin else { return Ok(None) };
+    let at = || if stage == Stage::Map { At::Map } else { At::Normalize };
+    let refused = |message: String, hint: &str| blame(pipeline.diagnose(at(), message, hint));
+    let Some((_, bytes)) = resolved.contents.get(&pin.component) else {
+        return Err(refused(format!("the bytes of {} are gone", pin.label), "run again"));
+    };
+    let component = host
+        .load(bytes)
+        .map_err(|e| refused(format!("{} cannot be used: {e}", pin.label), "build it with `gristmill transform build`"))?;
+    let planned = host
+        .plan(&component, stage, &pin.config, input, dictionaries)
+        .map_err(|e| refused(format!("{}: {e}", pin.label), "check its configuration, the columns it reads and its dictionaries"))?;
+    Ok(Some(planned))
+}
+
+/// Identity and version columns are there, and the version's type has an order.
+fn check_keys(pipeline: &Pipeline, records: &SchemaRef) -> Result<(), PublishError> {
+    let names = || records.fields().iter().map(|f| f.name().as_str()).collect::<Vec<_>>().join(", ");
+    for name in &pipeline.identity {
+        if records.field_with_name(name).is_err() {
+            let message = format!("identity column `{name}` is not a column of the change records");
+            let at = At::IdentityColumn(name.clone());
+            return Err(blame(pipeline.diagnose(at, message, format!("their columns are {}", names()))));
+        }
+    }
+    let VersionSource::Column(name) = &pipeline.source_version else { return Ok(()) };
+    let hint = format!("the change records' columns are {}", names());
+    match records.field_with_name(name) {
+        Err(_) => {
+            let message = format!("source_version column `{name}` is not a column of the change records");
+            Err(blame(pipeline.diagnose(At::SourceVersion, message, hint)))
+        }
+        Ok(field) if !can_version(field.data_type()) => {
+            let message = format!("source_version column `{name}` has type {}, which has no order of versions", field.data_type());
+            Err(blame(pipeline.diagnose(At::SourceVersion, message, "use a number, a time or text")))
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
+/// Every table that the pipeline names is an output, and every output holds its identity.
+fn check_tables(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<(), PublishError> {
+    let names = || outputs.iter().map(|o| o.name.as_str()).collect::<Vec<_>>().join(", ");
+    if let Tables::Single(table) = pipeline.sink.tables()
+        && outputs.len() != 1
+    {
+        let message = format!("one table `{table}` for {} outputs", outputs.len());
+        return Err(blame(pipeline.diagnose(At::Tables, message, format!("list them under `tables`: {}", names()))));
+    }
+    for name in pipeline.sink.tables().named() {
+        if !outputs.iter().any(|o| o.name == name) {
+            let message = format!("the mapper has no output `{name}`");
+            return Err(blame(pipeline.diagnose(At::Table(name.into()), message, format!("its outputs are {}", names()))));
+        }
+    }
+    for output in outputs {
+        for column in &output.identity {
+            if output.schema.field_with_name(column).is_err() {
+                let message = format!("output `{}` has no identity column `{column}`", output.name);
+                let hint = "let the mapper emit it, or set the table's own `identity`";
+                return Err(blame(pipeline.diagnose(At::Table(output.name.clone()), message, hint)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A schema id is frozen with its first use.
+pub(super) fn same_schema(
+    pipeline: &Pipeline,
+    at: At,
+    schema_id: &SchemaId,
+    what: &str,
+    frozen: &Schema,
+    now: &Schema,
+) -> Result<(), PublishError> {
+    let differences = frozen.differences(now);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let message = format!("{what} are not those frozen as `{schema_id}`: {}", differences.join("; "));
+    Err(blame(pipeline.diagnose(at, message, "a schema id never changes: choose a new one for the new columns")))
+}

@@ -1,0 +1,99 @@
+//! Mappers for stored batches: from pins back to running code.
+
+use super::dictionary;
+use crate::config::Pipeline;
+use crate::drive::RunError;
+use crate::drive::mapping::Mapper;
+use crate::host::{Dictionaries, Host, PlannedOutput, Stage};
+use crate::record::OutputSchema;
+use crate::schema::to_arrow;
+use crate::store::content::ContentKind;
+use crate::store::{ContentStore, StateStore, StoreError};
+use arrow::datatypes::SchemaRef;
+use bytes::Bytes;
+use gristmill_core::digest::Digest;
+use gristmill_core::id::SchemaId;
+use gristmill_core::pins::Pins;
+use std::collections::BTreeMap;
+
+/// The identity of each output, from the pipeline.
+#[derive(Debug, Clone)]
+pub struct Identities {
+    default: Vec<String>,
+    by_output: BTreeMap<String, Vec<String>>,
+    task: String,
+}
+
+impl Identities {
+    pub fn of(pipeline: &Pipeline) -> Self {
+        let outputs = pipeline.sink.tables().named();
+        let by_output = outputs.map(|name| (name.to_owned(), pipeline.table(name).identity)).collect();
+        Self { default: pipeline.identity.clone(), by_output, task: pipeline.task.to_string() }
+    }
+
+    /// The outputs of a mapper with their identities; without a mapper, one output of the task's name.
+    pub fn outputs(&self, planned: Option<&[PlannedOutput]>, records: &SchemaRef) -> Vec<OutputSchema> {
+        let output = |name: &str, schema: &SchemaRef| OutputSchema {
+            name: name.to_owned(),
+            schema: schema.clone(),
+            identity: self.by_output.get(name).unwrap_or(&self.default).clone(),
+        };
+        match planned {
+            Some(planned) => planned.iter().map(|p| output(&p.name, &p.schema)).collect(),
+            None => vec![output(&self.task, records)],
+        }
+    }
+}
+
+/// Loads the map stage of any pins from the store, proving every byte against its digest.
+pub struct MapperLoader {
+    pub host: Host,
+    pub state: StateStore,
+    pub content: ContentStore,
+    pub identities: Identities,
+}
+
+impl MapperLoader {
+    pub async fn load(&self, schema_id: &SchemaId, pins: &Pins) -> Result<Mapper, RunError> {
+        let schema = self.state.schema(schema_id).await?.ok_or_else(|| StoreError::Missing {
+            what: format!("schema {schema_id}"),
+            hint: "the state was changed by hand: restore it from a backup".into(),
+        })?;
+        let records = to_arrow(&schema);
+        let Some(pin) = &pins.map else {
+            return Ok(Mapper { stage: None, outputs: self.identities.outputs(None, &records), records });
+        };
+        let dictionaries = dictionaries(pins, async |digest| self.content.get(ContentKind::Dictionary, digest).await).await?;
+        let bytes = self.content.get(ContentKind::Component, pin.component).await?;
+        let unusable = |detail: String| StoreError::Damaged {
+            what: format!("the stored component {} ({})", pin.label, pin.component.short()),
+            detail,
+            hint: "it worked when it was published: was gristmill changed since?".into(),
+        };
+        let component = self.host.load(&bytes).map_err(|e| unusable(e.to_string()))?;
+        let stage = self
+            .host
+            .plan(&component, Stage::Map, &pin.config, &records, &dictionaries)
+            .map_err(|e| unusable(e.to_string()))?;
+        Ok(Mapper { outputs: self.identities.outputs(Some(stage.outputs()), &records), stage: Some(stage), records })
+    }
+}
+
+/// Loads the dictionaries of some pins.
+pub(super) async fn dictionaries(
+    pins: &Pins,
+    bytes_of: impl AsyncFn(Digest) -> Result<Bytes, StoreError>,
+) -> Result<Dictionaries, StoreError> {
+    let mut dictionaries = Dictionaries::new();
+    for (name, pin) in &pins.dictionaries {
+        let damaged = |detail: String| StoreError::Damaged {
+            what: format!("dictionary `{name}` ({})", pin.content.short()),
+            detail,
+            hint: "restore it from a backup of the store".into(),
+        };
+        let bytes = bytes_of(pin.content).await?;
+        let dictionary = dictionary::load(name, &bytes, pin).map_err(|e| damaged(e.to_string()))?;
+        dictionaries.insert(dictionary).map_err(|e| damaged(e.to_string()))?;
+    }
+    Ok(dictionaries)
+}
