@@ -1,0 +1,12 @@
+//! The contract of `wit/`, as generated. Parameters borrow, so that a batch goes from Arrow's buffers straight into the
+//! guest's memory.
+
+wasmtime::component::bindgen!({
+    path: "../wit",
+    world: "transformer",
+    ownership: Borrowing { duplicate_if_necessary: true },
+    additional_derives: [PartialEq],
+});
+
+pub(super) use exports::gristmill::transform::transform::{Failure, Processed, Setup, TransformPlan as Plan};
+pub(super) use gristmill::transform::types as wit;
