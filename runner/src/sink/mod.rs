@@ -1,17 +1,22 @@
 //! Sinks: connectors that write, owned by the runner.
 //!
-//! To add one: implement [`Sink`] in a module of its own, give it a key in `config::pipeline::SinkConfig`, and add a
-//! line to `tests/conformance/`.
+//! To add one: implement [`Sink`] in a module of its own, give it a key in `config::pipeline::SinkConfig`, and run the
+//! suite of `conformance` on it.
 
+#[cfg(test)]
+mod conformance;
 pub mod parquet;
 mod receipt;
 pub mod sqlite;
+mod support;
+mod verdict;
 
 pub use receipt::{OutputReceipt, Receipt};
 
 use crate::record::{MappedOutput, OutputSchema};
 use gristmill_core::digest::Digest;
 use gristmill_core::id::{BatchId, Epoch, FencingToken, Micros, PartitionId, SchemaId, Sequence, TaskId};
+use support::{check_batch, check_output, create_folder, not_open, now, unknown_output};
 
 /// The partition that a sink is opened for, and the token that guards it.
 #[derive(Debug, Clone, PartialEq, Eq)]
