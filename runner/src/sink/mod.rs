@@ -1,11 +1,15 @@
 //! Sinks: connectors that write, owned by the runner.
 //!
-//! To add one: implement [`Sink`] in a module of its own, give it a key in `config::pipeline::SinkConfig`, and add a
-//! line to `tests/conformance/`.
+//! To add one: implement [`Sink`] in a module of its own, give it a key in `config::pipeline::SinkConfig`, and run the
+//! suite of `conformance` on it.
 
+#[cfg(test)]
+mod conformance;
 pub mod parquet;
 mod receipt;
 pub mod sqlite;
+mod support;
+mod verdict;
 
 pub use gristmill_core::lease::Tenure;
 pub use receipt::{OutputReceipt, Receipt};
@@ -13,6 +17,7 @@ pub use receipt::{OutputReceipt, Receipt};
 use crate::record::{MappedOutput, OutputSchema};
 use gristmill_core::digest::Digest;
 use gristmill_core::id::{BatchId, Epoch, FencingToken, Micros, PartitionId, SchemaId, Sequence, TaskId};
+use support::{check_batch, check_output, create_folder, not_open, now, unknown_output};
 
 /// A mapped batch on its way to a sink. `(task_id, batch_id)` is the dedupe key.
 #[derive(Debug)]

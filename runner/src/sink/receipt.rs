@@ -62,10 +62,40 @@ impl Receipt {
         }
     }
 
+    /// The form that a sink stores in its target.
+    pub(in crate::sink) fn to_json(&self) -> Result<String, super::SinkError> {
+        serde_json::to_string(self).map_err(|error| super::SinkError::Permanent {
+            what: format!("the receipt of batch {} cannot be written as JSON: {error}", self.batch_id),
+            hint: "report this as a bug of gristmill".into(),
+        })
+    }
+
     /// Reads the JSON that a sink stored in its own target.
     pub(in crate::sink) fn from_json(json: &str) -> serde_json::Result<Self> {
-        let Stored { task_id, batch_id, fencing_token, digest, committed_at, outputs } = serde_json::from_str(json)?;
+        Self::deserialize_stored(&mut serde_json::Deserializer::from_str(json))
+    }
+
+    /// Not `Deserialize`: nobody but a sink may make a receipt, not even from text.
+    pub(in crate::sink) fn deserialize_stored<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let Stored { task_id, batch_id, fencing_token, digest, committed_at, outputs } = Stored::deserialize(from)?;
         Ok(Self { task_id, batch_id, fencing_token, digest, committed_at, outputs })
+    }
+
+    /// Refuses to pass off another batch's receipt under this batch's id.
+    pub(in crate::sink) fn of_same_content(self, batch: &super::MappedBatch) -> Result<Self, super::SinkError> {
+        match self.digest == batch.digest {
+            true => Ok(self),
+            false => Err(super::SinkError::Permanent {
+                what: format!(
+                    "batch {} is committed with content {}, but was delivered again with {}; nothing was written",
+                    self.batch_id,
+                    self.digest.short(),
+                    batch.digest.short()
+                ),
+                hint: "its transforms no longer give the same rows: replay with the pins of the batch's manifest"
+                    .into(),
+            }),
+        }
     }
 
     pub fn task_id(&self) -> &TaskId {
