@@ -2,7 +2,8 @@
 //!
 //! One point stands before and one after every durable step. They exist only with the feature `faults`, which release
 //! builds never have; without it [`reach`] is empty. `GRISTMILL_FAULT=<point>[:<n>]` aborts the process the n-th time
-//! that it reaches the point (default: the first), without running any destructor: what `kill -9` would leave.
+//! that it reaches the point (default: the first), without running any destructor: what `kill -9` would leave. With `=stop`
+//! it is suspended instead, until it is sent SIGCONT.
 
 macro_rules! fault_points {
     ($($(#[$doc:meta])* $variant:ident = $name:literal),+ $(,)?) => {
@@ -59,21 +60,42 @@ pub fn reach(point: FaultPoint) {
     use std::sync::OnceLock;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    static ARMED: OnceLock<Option<(String, u64)>> = OnceLock::new();
+    static ARMED: OnceLock<Option<Armed>> = OnceLock::new();
     static HITS: AtomicU64 = AtomicU64::new(0);
 
-    let armed = ARMED.get_or_init(|| {
-        let text = std::env::var("GRISTMILL_FAULT").ok()?;
-        let (name, nth) = text.split_once(':').unwrap_or((&text, "1"));
-        let known = FaultPoint::ALL.iter().any(|p| p.name() == name);
-        assert!(known, "GRISTMILL_FAULT names no fault point: {name}");
-        Some((name.to_owned(), nth.parse().expect("GRISTMILL_FAULT=<point>:<n>")))
-    });
-    if let Some((name, nth)) = armed
-        && name == point.name()
-        && HITS.fetch_add(1, Ordering::SeqCst) + 1 == *nth
+    if let Some(armed) = ARMED.get_or_init(Armed::from_environment)
+        && armed.point == point
+        && HITS.fetch_add(1, Ordering::SeqCst) + 1 == armed.nth
     {
-        eprintln!("fault point {name} reached {nth} time(s): aborting");
-        std::process::abort();
+        eprintln!("fault point {} reached for the {}. time", point.name(), armed.nth);
+        if armed.stop {
+            // A process that loses its time but keeps its memory: what a long pause makes of a lease holder.
+            let pid = std::process::id().to_string();
+            let _ = std::process::Command::new("kill").args(["-STOP", &pid]).status();
+        } else {
+            std::process::abort();
+        }
+    }
+}
+
+#[cfg(feature = "faults")]
+struct Armed {
+    point: FaultPoint,
+    nth: u64,
+    stop: bool,
+}
+
+#[cfg(feature = "faults")]
+impl Armed {
+    /// A variable that names no point is a mistake in a test: it must not pass as a run without faults.
+    fn from_environment() -> Option<Self> {
+        let text = std::env::var("GRISTMILL_FAULT").ok()?;
+        let (rest, stop) = text.strip_suffix("=stop").map_or((text.as_str(), false), |rest| (rest, true));
+        let (name, nth) = rest.split_once(':').unwrap_or((rest, "1"));
+        let point = FaultPoint::ALL.iter().copied().find(|p| p.name() == name);
+        match (point, nth.parse()) {
+            (Some(point), Ok(nth)) => Some(Self { point, nth, stop }),
+            _ => panic!("GRISTMILL_FAULT={text}: expected <point>[:<n>][=stop]"),
+        }
     }
 }

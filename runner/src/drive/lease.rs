@@ -55,6 +55,11 @@ impl LocalLease {
         &self.tenure
     }
 
+    /// Gives the lease back, so that the next claim finds it free.
+    pub async fn release(self) -> Result<(), RunError> {
+        self.keep_alive().release().await
+    }
+
     pub(super) fn keep_alive(&self) -> Keeper {
         Keeper { tenure: self.tenure.clone(), state: self.state.clone() }
     }

@@ -1,8 +1,8 @@
 //! Whether source, components, schemas and target fit together. Writes nothing.
 
 use super::loader::Identities;
-use super::resolve::{Known, blame};
-use super::{ComponentFolders, PublishError, Resolved, dictionary, resolve};
+use super::resolve::blame;
+use super::{ComponentFolders, Known, PublishError, Resolved, dictionary, resolve};
 use crate::config::{At, Pipeline, SourceConfig, Tables};
 use crate::drive::normalize::{Normalizer, can_version};
 use crate::host::{Dictionaries, Host, PlannedStage, Stage};
@@ -133,6 +133,7 @@ fn check_keys(pipeline: &Pipeline, records: &SchemaRef) -> Result<(), PublishErr
         }
     }
     let VersionSource::Column(name) = &pipeline.source_version else { return Ok(()) };
+    let name = name.as_str();
     let hint = format!("the change records' columns are {}", names());
     match records.field_with_name(name) {
         Err(_) => {

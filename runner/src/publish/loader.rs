@@ -12,7 +12,7 @@ use crate::store::{ContentStore, StateStore, StoreError};
 use arrow::datatypes::SchemaRef;
 use bytes::Bytes;
 use gristmill_core::digest::Digest;
-use gristmill_core::id::SchemaId;
+use gristmill_core::id::{SchemaId, TaskId};
 use gristmill_core::pins::Pins;
 use std::collections::BTreeMap;
 
@@ -29,6 +29,11 @@ impl Identities {
         let outputs = pipeline.sink.tables().named();
         let by_output = outputs.map(|name| (name.to_owned(), pipeline.table(name).identity)).collect();
         Self { default: pipeline.identity.clone(), by_output, task: pipeline.task.to_string() }
+    }
+
+    /// Where a replay that writes nothing stands: it has no pipeline.
+    pub fn none(task: &TaskId) -> Self {
+        Self { default: Vec::new(), by_output: BTreeMap::new(), task: task.to_string() }
     }
 
     /// The outputs of a mapper with their identities; without a mapper, one output of the task's name.

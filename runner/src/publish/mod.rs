@@ -10,8 +10,8 @@ mod loader;
 mod resolve;
 
 pub use check::{Checked, check};
-pub use loader::MapperLoader;
-pub use resolve::{ComponentFolders, Resolved, resolve};
+pub use loader::{Identities, MapperLoader};
+pub use resolve::{ComponentFolders, Known, Resolved, resolve};
 
 use crate::config::{At, Diagnoses, Pipeline};
 use crate::drive::normalize::Normalizer;

@@ -49,6 +49,15 @@ impl ContentStore {
         Ok(digest)
     }
 
+    /// Writes an object, reads it back and removes it.
+    pub async fn probe(&self) -> Result<(), StoreError> {
+        let bytes = Bytes::from(ulid::Ulid::generate().to_string());
+        let key = format!("probe/{}", Digest::of(&bytes).short());
+        self.objects.put(&key, bytes.clone()).await?;
+        self.objects.get_verified(&key, Digest::of(&bytes)).await?;
+        self.objects.remove(&key).await
+    }
+
     /// Reads bytes back and proves that they are what the pin says.
     pub async fn get(&self, kind: ContentKind, digest: Digest) -> Result<Bytes, StoreError> {
         self.objects.get_verified(&Self::key(kind, digest), digest).await

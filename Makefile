@@ -1,0 +1,55 @@
+# Gristmill. `make help` lists the targets.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+CARGO ?= cargo
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+# Guests are built once for everything; their standard library takes a few minutes the first time.
+GUEST_TARGET ?= $(TARGET)/guests
+COMPONENTS := $(abspath $(TARGET)/components)
+TRANSFORMS := $(sort $(dir $(wildcard transforms/rust/*/Cargo.toml)))
+TEST_GUESTS := $(sort $(dir $(wildcard tests/guests/*/Cargo.toml)))
+TESTED := --workspace --features gristmill/faults --locked
+
+export GRISTMILL_COMPONENTS := $(COMPONENTS)
+export GRISTMILL_GUEST_TARGET := $(abspath $(GUEST_TARGET))
+
+.PHONY: help demo test guests crash bench lint docs fuzz setup
+
+help: ## List the targets
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+demo: setup ## Run the flights pipeline on real data, into .demo/
+	$(CARGO) build --release --locked -p gristmill
+	$(TARGET)/release/gristmill --quiet transform build $(TRANSFORMS) --out $(COMPONENTS)
+	GRISTMILL=$(abspath $(TARGET)/release/gristmill) pipelines/flights/demo.sh
+
+test: setup guests ## Build what the tests need and run all of them
+	$(CARGO) test $(TESTED)
+	$(CARGO) test --doc --locked -p gristmill-guest
+
+guests: setup ## Build the transforms and the test guests into components
+	$(CARGO) build $(TESTED) -p gristmill
+	$(TARGET)/debug/gristmill --quiet transform build $(TRANSFORMS) $(TEST_GUESTS) --out $(COMPONENTS)
+
+crash: guests ## Kill a run at every fault point, for every sink, and compare with an uninterrupted run
+	$(CARGO) test --locked -p gristmill --features faults --test suite crash:: -- --nocapture --test-threads=1
+
+bench: setup ## Measure ratios in one run; writes target/bench/report.json
+	$(CARGO) build --release --locked -p gristmill
+	$(TARGET)/release/gristmill --quiet transform build $(TRANSFORMS) --out $(COMPONENTS)
+	$(CARGO) bench --locked -p gristmill --bench pipeline
+
+lint: ## Formatting, clippy without warnings, and the core's purity
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy $(TESTED) --all-targets -- -D warnings
+
+docs: ## API documentation, with every link checked
+	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --locked -p gristmill -p gristmill-core -p gristmill-guest
+
+fuzz: ## Ten minutes of malformed guest output against the column decoder (nightly toolchain, cargo-fuzz)
+	cd runner/fuzz && $(CARGO) +nightly fuzz run decode -- -max_total_time=600
+
+setup: ## Install what a fresh machine lacks: a C compiler and, where rustup has no wasm32 target, Debian's
+	@tests/setup.sh

@@ -1,0 +1,9 @@
+//! What a run does with good, bad and changed input.
+
+mod bad_input;
+mod damage;
+mod guests;
+mod lifecycle;
+mod orders;
+mod real_data;
+mod space;
