@@ -37,9 +37,7 @@ impl ResourceLimiter for CallState {
 }
 
 pub(super) fn plan(component: &Component, limits: &HostLimits, setup: Setup<'_>) -> Result<Plan, Fault> {
-    call(component, limits, |transformer, store| {
-        transformer.gristmill_transform_transform().call_plan(store, setup)
-    })
+    call(component, limits, |transformer, store| transformer.gristmill_transform_transform().call_plan(store, setup))
 }
 
 pub(super) fn process(

@@ -161,7 +161,7 @@ mod tests {
             r#"(component
                 (import "wasi:clocks/wall-clock@0.2.0" (instance (export "now" (func (result u64)))))
                 (import "env:host/random" (func (result u64)))
-                (import "only:types/here" (instance (export "t" (type (eq u8))))))"#,
+                (import "only:types/here" (instance (type $u u8) (export "t" (type (eq $u))))))"#,
         )
         .unwrap_err();
         let ComponentError::Imports { names } = &error else { panic!("{error}") };

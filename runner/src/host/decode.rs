@@ -112,7 +112,9 @@ impl Parts<'_> {
             T::FixedSizeList(item, size) => {
                 let items = len.checked_mul(size.as_usize()).ok_or("a fixed-size list has too many items")?;
                 let values = self.array(item.data_type(), items)?;
-                Arc::new(FixedSizeListArray::try_new_with_length(item.clone(), *size, values, nulls, len).map_err(arrow)?)
+                Arc::new(
+                    FixedSizeListArray::try_new_with_length(item.clone(), *size, values, nulls, len).map_err(arrow)?,
+                )
             }
             T::Struct(members) => {
                 let columns = members.iter().map(|member| self.array(member.data_type(), len));
@@ -308,5 +310,103 @@ fn arrow(error: arrow::error::ArrowError) -> Broken {
     match error {
         arrow::error::ArrowError::InvalidArgumentError(rule) => rule,
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::AsArray;
+
+    fn field(data_type: DataType) -> FieldRef {
+        Arc::new(Field::new("c", data_type, true))
+    }
+
+    fn node(length: u32, null_count: u32) -> Node {
+        Node { length, null_count }
+    }
+
+    fn offsets(offsets: &[i32]) -> Vec<u8> {
+        offsets.iter().flat_map(|offset| offset.to_le_bytes()).collect()
+    }
+
+    fn refused(data_type: DataType, rows: usize, nodes: &[Node], buffers: &[&[u8]], expected: &str) {
+        let buffers = buffers.iter().map(|buffer| buffer.to_vec()).collect();
+        let rule = decode(&[field(data_type)], rows, nodes, buffers).unwrap_err();
+        assert!(rule.contains(expected), "{rule:?} should say {expected:?}");
+    }
+
+    /// Each rule of the contract on buffers, broken alone.
+    #[test]
+    fn each_broken_rule_is_named() {
+        use DataType as T;
+        let two = offsets(&[0, 1, 2]);
+        refused(T::Int32, 2, &[], &[], "fewer nodes");
+        refused(T::Int32, 2, &[node(2, 0)], &[b""], "fewer buffers");
+        refused(T::Int32, 2, &[node(3, 0)], &[b"", &[0; 8]], "length 3, not 2");
+        refused(T::Int32, 2, &[node(2, 0)], &[b"", &[0; 7]], "7 bytes, not 8");
+        refused(T::Int32, 2, &[node(2, 0)], &[b"", &[0; 9]], "9 bytes, not 8");
+        refused(T::Int32, 2, &[node(2, 1)], &[b"", &[0; 8]], "without a validity buffer");
+        refused(T::Int32, 2, &[node(2, 1)], &[&[3], &[0; 8]], "1 nulls are counted, the validity bits have 0");
+        refused(T::Int32, 2, &[node(2, 0)], &[&[3, 0], &[0; 8]], "validity bits has 2 bytes, not 1");
+        refused(T::Int32, 2, &[node(2, 0), node(2, 0)], &[b"", &[0; 8], b""], "1 nodes and 1 buffers more");
+        refused(T::Null, 2, &[node(2, 0)], &[], "null array");
+        refused(T::Boolean, 9, &[node(9, 0)], &[b"", &[0]], "1 bytes, not 2");
+        refused(T::Decimal128(2, 0), 1, &[node(1, 0)], &[b"", &100i128.to_le_bytes()], "more than 2 digits");
+        refused(T::Utf8, 2, &[node(2, 0)], &[b"", &two, b"abc"], "do not end at the 3 bytes");
+        refused(T::Utf8, 2, &[node(2, 0)], &[b"", &offsets(&[1, 1, 2]), b"ab"], "do not start at 0");
+        refused(T::Utf8, 2, &[node(2, 0)], &[b"", &offsets(&[0, 3, 2]), b"ab"], "fall");
+        refused(T::Utf8, 2, &[node(2, 0)], &[b"", &offsets(&[0, -1, 2]), b"ab"], "fall");
+        refused(T::Utf8, 2, &[node(2, 0)], &[b"", &two, b"a\xff"], "not UTF-8");
+        // A character cut in two by an offset: valid as a whole, not in its values.
+        refused(T::Utf8, 2, &[node(2, 0)], &[b"", &two, "é".as_bytes()], "not UTF-8");
+        refused(T::Utf8, 2, &[node(2, 1)], &[&[1], &two, b"\xffa"], "not UTF-8");
+        let list = T::List(field(T::Int8));
+        refused(list.clone(), 2, &[node(2, 0), node(3, 0)], &[b"", &two, b"", &[0; 3]], "length 3, not 2");
+        let strict = T::List(Arc::new(Field::new("item", T::Int8, false)));
+        refused(strict, 2, &[node(2, 0), node(2, 1)], &[b"", &two, &[1], &[0; 2]], "on-nullable");
+        let wide = T::FixedSizeList(field(T::Null), i32::MAX);
+        refused(wide, 3, &[node(3, 0), node(u32::MAX, 0)], &[b""], "length");
+        let large = T::LargeList(field(T::Null));
+        let claim = [0, 1i64 << 31].map(i64::to_le_bytes).concat();
+        refused(large, 1, &[node(1, 0), node(1 << 31, 1 << 31)], &[b"", &claim], "more than");
+    }
+
+    #[test]
+    fn a_column_without_nulls_by_plan_has_none() {
+        let field: FieldRef = Arc::new(Field::new("c", DataType::Int8, false));
+        let rule = decode(&[field], 1, &[node(1, 1)], vec![vec![0], vec![0]]).unwrap_err();
+        assert!(rule.contains("the plan says that it has none"), "{rule}");
+    }
+
+    #[test]
+    fn maps_keep_their_rules() {
+        let entries = |keys_nullable| {
+            let members =
+                vec![Field::new("keys", DataType::Int8, keys_nullable), Field::new("values", DataType::Null, true)];
+            Arc::new(Field::new("entries", DataType::Struct(members.into()), false))
+        };
+        let nodes = |entry_nulls, key_nulls| [node(1, 0), node(2, entry_nulls), node(2, key_nulls), node(2, 2)];
+        let two = offsets(&[0, 2]);
+        let map = DataType::Map(entries(false), true);
+        refused(map.clone(), 1, &nodes(0, 1), &[b"", &two, b"", &[1], &[1, 2]], "on-nullable");
+        refused(map.clone(), 1, &nodes(1, 0), &[b"", &two, &[1], b"", &[1, 2]], "nulls");
+        refused(map.clone(), 1, &nodes(0, 0), &[b"", &two, b"", b"", &[2, 1]], "not sorted");
+        let good = vec![vec![], two.clone(), vec![], vec![], vec![1, 2]];
+        assert!(decode(&[field(map)], 1, &nodes(0, 0), good).is_ok());
+    }
+
+    #[test]
+    fn what_a_null_hides_may_be_anything() {
+        let buffers = vec![vec![0b101], offsets(&[0, 1, 2, 3]), b"a\xffb".to_vec()];
+        let column = decode(&[field(DataType::Utf8)], 3, &[node(3, 1)], buffers).unwrap();
+        assert_eq!(column[0].as_string::<i32>().iter().collect::<Vec<_>>(), [Some("a"), None, Some("b")]);
+    }
+
+    #[test]
+    fn unused_bits_are_ignored() {
+        let column = decode(&[field(DataType::Boolean)], 3, &[node(3, 1)], vec![vec![0b1111_1101], vec![0b1111_1101]]);
+        let column = column.unwrap();
+        assert_eq!(column[0].as_boolean(), &BooleanArray::from(vec![Some(true), None, Some(true)]));
     }
 }

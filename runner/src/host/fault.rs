@@ -34,7 +34,9 @@ pub enum ComponentError {
         if exports.is_empty() { "nothing".to_owned() } else { exports.join(", ") }
     )]
     MissingExport { wanted: &'static str, exports: Vec<String> },
-    #[error("the component's export {wanted} does not fit the contract: {message}. Build it against this version's wit/")]
+    #[error(
+        "the component's export {wanted} does not fit the contract: {message}. Build it against this version's wit/"
+    )]
     Contract { wanted: &'static str, message: String },
     #[error("the component cannot be compiled: {message}")]
     Compile { message: String },
@@ -185,7 +187,11 @@ impl fmt::Display for Suffix<'_> {
             IsolationEnd::OutOfTime => "the time for isolating rows is used up",
             IsolationEnd::OtherFault => "the search for rows at fault was stopped by it",
         };
-        write!(f, "; {why} ({passed} of {rows} rows passed, {} failed alone). Nothing of the batch was emitted", poison.len())
+        write!(
+            f,
+            "; {why} ({passed} of {rows} rows passed, {} failed alone). Nothing of the batch was emitted",
+            poison.len()
+        )
     }
 }
 

@@ -119,7 +119,15 @@ mod tests {
     #[test]
     fn a_fault_that_does_not_repeat_costs_one_retry() {
         let mut calls = 0;
-        let found = isolate(10, |part| { calls += 1; if calls == 1 { Err(trap()) } else { Ok(part) } }, || false).unwrap();
+        let found = isolate(
+            10,
+            |part| {
+                calls += 1;
+                if calls == 1 { Err(trap()) } else { Ok(part) }
+            },
+            || false,
+        )
+        .unwrap();
         assert_eq!((calls, found.parts.len(), found.poison.len()), (2, 1, 0));
     }
 
@@ -144,7 +152,14 @@ mod tests {
     fn a_refusal_is_final() {
         let mut calls = 0;
         let refused = Fault::Refused { code: "no".into(), message: "no".into() };
-        let result = isolate::<()>(10, |_| { calls += 1; Err(refused.clone()) }, || false);
+        let result = isolate::<()>(
+            10,
+            |_| {
+                calls += 1;
+                Err(refused.clone())
+            },
+            || false,
+        );
         assert_eq!(result.unwrap_err(), (refused, None));
         assert_eq!(calls, 1);
     }
@@ -154,7 +169,14 @@ mod tests {
         let calls = Cell::new(0);
         let bad = BTreeSet::from([999]);
         let mut guest = trapping_on(&bad);
-        let result = isolate(1000, |part| { calls.set(calls.get() + 1); guest(part) }, || calls.get() >= 6);
+        let result = isolate(
+            1000,
+            |part| {
+                calls.set(calls.get() + 1);
+                guest(part)
+            },
+            || calls.get() >= 6,
+        );
         let (_, isolation) = result.unwrap_err();
         let isolation = isolation.unwrap();
         assert_eq!(isolation.end, IsolationEnd::OutOfTime);

@@ -39,7 +39,11 @@ impl Dictionary {
             return Err(DictionaryError::MissingKey { dictionary: dictionary(), key: key.to_owned(), columns });
         };
         if rows.num_rows() > ROWS_MAX {
-            return Err(DictionaryError::TooLarge { dictionary: dictionary(), rows: rows.num_rows(), max_rows: ROWS_MAX });
+            return Err(DictionaryError::TooLarge {
+                dictionary: dictionary(),
+                rows: rows.num_rows(),
+                max_rows: ROWS_MAX,
+            });
         }
         let crossing = unpacked_fields(rows.schema_ref().fields()).map_err(|(column, Unsupported(data_type))| {
             DictionaryError::UnsupportedType { dictionary: dictionary(), column, data_type }

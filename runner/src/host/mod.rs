@@ -22,7 +22,7 @@ mod encode;
 mod engine;
 mod fault;
 mod forward;
-#[cfg(feature = "fuzzing")]
+#[cfg(any(test, feature = "fuzzing"))]
 #[doc(hidden)]
 pub mod fuzzing;
 mod isolate;
@@ -41,9 +41,7 @@ mod hostile_tests;
 pub mod testing;
 
 pub use component::{Component, Host};
-pub use fault::{
-    ComponentError, DictionaryError, Fault, HostError, Isolation, IsolationEnd, PlanError, StageFault,
-};
+pub use fault::{ComponentError, DictionaryError, Fault, HostError, Isolation, IsolationEnd, PlanError, StageFault};
 pub use limits::HostLimits;
 pub use lookup::{Dictionaries, Dictionary};
 pub use plan::PlannedOutput;

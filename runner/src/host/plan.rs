@@ -65,7 +65,12 @@ pub(super) struct Lookup {
 }
 
 /// Checks the plan. An error names the rule that it breaks.
-pub(super) fn check(plan: &Plan, stage: Stage, input: &Schema, dictionaries: &Dictionaries) -> Result<CheckedPlan, String> {
+pub(super) fn check(
+    plan: &Plan,
+    stage: Stage,
+    input: &Schema,
+    dictionaries: &Dictionaries,
+) -> Result<CheckedPlan, String> {
     at_most(plan.lookups.len(), LOOKUPS_MAX, "look-ups")?;
     at_most(plan.reads.len(), FIELDS_MAX, "columns to read")?;
     at_most(plan.outputs.len(), OUTPUTS_MAX, "outputs")?;
@@ -158,6 +163,10 @@ fn check_output_names(plan: &Plan, stage: Stage) -> Result<(), String> {
     let mut seen = HashSet::new();
     for name in names {
         check_name(name)?;
+        // Sinks make table names, folders and object keys of it.
+        if name.starts_with('.') || name.contains(['/', '\\']) {
+            return Err(format!("an output's name is a path: `{name}`"));
+        }
         if !seen.insert(name) {
             return Err(format!("two outputs are named `{name}`"));
         }
@@ -275,10 +284,14 @@ mod tests {
             (changed(&|p| p.lookups[0].value = "nope".into()), "dictionary `airlines` has no column `nope`"),
             (changed(&|p| p.lookups[0].key = "delay".into()), "`delay` (Int64) cannot be looked up"),
             (changed(&|p| p.outputs.clear()), "no output"),
-            (changed(&|p| p.outputs.push(p.outputs[0].clone())), "two outputs are named `records`"),
+            (changed(&|p| p.outputs = vec![p.outputs[0].clone(); 2]), "two outputs are named `records`"),
             (changed(&|p| p.outputs[0].name.clear()), "a name has 0 bytes"),
+            (changed(&|p| p.outputs[0].name = "../etc".into()), "is a path"),
             (changed(&|p| p.outputs[0].columns.clear()), "it has no columns"),
-            (changed(&|p| p.outputs[0].columns.push(p.outputs[0].columns[0].clone())), "two columns are named `a`"),
+            (
+                changed(&|p| p.outputs[0].columns = vec![p.outputs[0].columns[0].clone(); 2]),
+                "two columns are named `a`",
+            ),
             (changed(&|p| p.outputs = vec![p.outputs[0].clone(); 65]), "more than 64"),
             (changed(&|p| p.lookups = vec![p.lookups[0].clone(); 257]), "more than 256"),
             (column(forward("b\u{7}", ColumnSource::Operation)), "control character"),
@@ -286,7 +299,10 @@ mod tests {
             (column(OutputColumn::Computed(vec![leaf("a", DataTypeResult::Int8); 2])), "ends 1 fields before"),
             (column(OutputColumn::Computed(vec![leaf("a", DataTypeResult::List)])), "has 0 children"),
             (
-                column(OutputColumn::Computed(vec![FieldResult { children: u32::MAX, ..leaf("a", DataTypeResult::Struct) }])),
+                column(OutputColumn::Computed(vec![FieldResult {
+                    children: u32::MAX,
+                    ..leaf("a", DataTypeResult::Struct)
+                }])),
                 "lacks fields",
             ),
         ];

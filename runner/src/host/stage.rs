@@ -118,8 +118,11 @@ impl Host {
         if ask()? != plan {
             return Err(PlanError::Impure { stage, component: digest });
         }
-        let plan = plan::check(&plan, stage, input, dictionaries)
-            .map_err(|rule| PlanError::Invalid { stage, component: digest, rule: guest_message(&rule) })?;
+        let plan = plan::check(&plan, stage, input, dictionaries).map_err(|rule| PlanError::Invalid {
+            stage,
+            component: digest,
+            rule: guest_message(&rule),
+        })?;
         Ok(PlannedStage {
             stage,
             component: component.clone(),
@@ -152,12 +155,8 @@ impl PlannedStage {
     ///
     /// Rows on which the component fails alone come back as rejects of kind [`RejectKind::Poison`].
     pub fn process(&self, rows: &RecordBatch, operations: &UInt8Array) -> Result<StageOutput, StageFault> {
-        let fault = |(fault, isolation)| StageFault {
-            stage: self.stage,
-            component: self.component.digest(),
-            fault,
-            isolation,
-        };
+        let fault =
+            |(fault, isolation)| StageFault { stage: self.stage, component: self.component.digest(), fault, isolation };
         let input = self.gather(rows, operations).map_err(|message| fault((Fault::Runner { message }, None)))?;
         let started = Instant::now();
         let budget = self.limits.deadline * ISOLATION_DEADLINES;
@@ -242,7 +241,9 @@ impl PlannedStage {
             for column in &self.plan.columns[place] {
                 columns.push(match column {
                     Column::Forwarded(source) => budget.forward(&input.column(*source), &selection)?,
-                    Column::Computed => computed.next().ok_or_else(|| invalid("a computed column is missing".into()))?,
+                    Column::Computed => {
+                        computed.next().ok_or_else(|| invalid("a computed column is missing".into()))?
+                    }
                 });
             }
             let operations = match output.operations {
@@ -303,7 +304,10 @@ impl PlannedStage {
             };
             Ok(StageRows {
                 rows: concat_batches(&planned.schema, pieces().map(|(_, piece)| &piece.rows))?,
-                operations: pieces().flat_map(|(_, piece)| piece.operations.values().iter().copied()).collect::<Vec<_>>().into(),
+                operations: pieces()
+                    .flat_map(|(_, piece)| piece.operations.values().iter().copied())
+                    .collect::<Vec<_>>()
+                    .into(),
                 selection,
             })
         });

@@ -25,6 +25,8 @@ fn unpacked_at(data_type: &DataType, depth: usize) -> Result<DataType, Unsupport
     }
     let child = |field: &FieldRef| unpacked_field(field, depth + 1);
     Ok(match data_type {
+        // Lists of no items have a length that nothing in them tells; Arrow's casts lose it.
+        T::Interval(_) | T::Union(..) | T::FixedSizeList(_, 0) => return Err(Unsupported(data_type.to_string())),
         T::Dictionary(_, values) => unpacked_at(values, depth)?,
         T::RunEndEncoded(_, values) => unpacked_at(values.data_type(), depth)?,
         T::Utf8View => T::Utf8,
@@ -35,7 +37,6 @@ fn unpacked_at(data_type: &DataType, depth: usize) -> Result<DataType, Unsupport
         T::FixedSizeList(item, size) => T::FixedSizeList(child(item)?, *size),
         T::Struct(members) => T::Struct(members.iter().map(child).collect::<Result<_, _>>()?),
         T::Map(entries, sorted) => T::Map(child(entries)?, *sorted),
-        T::Interval(_) | T::Union(..) => return Err(Unsupported(data_type.to_string())),
         other => other.clone(),
     })
 }
@@ -85,12 +86,8 @@ fn push<'a>(field: &'a Field, trees: &mut Vec<FieldParam<'a>>) -> Result<(), Uns
         T::Float16 => (W::Float16, none),
         T::Float32 => (W::Float32, none),
         T::Float64 => (W::Float64, none),
-        T::Decimal128(precision, scale) => {
-            (W::Decimal128(DecimalType { precision: *precision, scale: *scale }), none)
-        }
-        T::Decimal256(precision, scale) => {
-            (W::Decimal256(DecimalType { precision: *precision, scale: *scale }), none)
-        }
+        T::Decimal128(precision, scale) => (W::Decimal128(DecimalType { precision: *precision, scale: *scale }), none),
+        T::Decimal256(precision, scale) => (W::Decimal256(DecimalType { precision: *precision, scale: *scale }), none),
         T::Utf8 => (W::Utf8, none),
         T::LargeUtf8 => (W::LargeUtf8, none),
         T::Binary => (W::Binary, none),
@@ -166,6 +163,7 @@ fn take_field(rest: &mut std::slice::Iter<'_, FieldResult>, depth: usize) -> Res
     let data_type = match (&wit.data_type, children.as_slice()) {
         (W::List, [item]) => T::List(item.clone()),
         (W::LargeList, [item]) => T::LargeList(item.clone()),
+        (W::FixedSizeList(0), _) => return Err("a fixed-size list has no items".into()),
         (W::FixedSizeList(size), [item]) => T::FixedSizeList(item.clone(), width(*size)?),
         (W::Map(sorted), [entries]) => {
             check_entries(entries)?;
