@@ -42,7 +42,7 @@ pub async fn published(store: &dyn ObjectStore, prefix: &Path) -> Result<Vec<Pub
         .await
         .map_err(|error| failed(format!("listing {logs}"), error))?;
     paths.sort_unstable();
-    let mut entries = stream::iter(&paths).map(|path| read_entry(store, &logs, path)).buffered(READS);
+    let mut entries = stream::iter(paths).map(|path| read_entry(store, &logs, path)).buffered(READS);
     let mut published = Vec::new();
     let mut before: Option<(TaskId, PartitionId, u64)> = None;
     while let Some((task_id, partition_id, number, entry)) = entries.try_next().await? {
@@ -64,17 +64,17 @@ pub async fn published(store: &dyn ObjectStore, prefix: &Path) -> Result<Vec<Pub
 async fn read_entry(
     store: &dyn ObjectStore,
     logs: &Path,
-    path: &Path,
+    path: Path,
 ) -> Result<(TaskId, PartitionId, u64, Entry), SinkError> {
     let place = || {
         let parts: Vec<_> = path.prefix_match(logs)?.collect();
         let [task, partition, _] = &parts[..] else { return None };
         let (task_id, partition_id) = (TaskId::new(task.as_ref()).ok()?, PartitionId::new(partition.as_ref()).ok()?);
-        Some((task_id, partition_id, layout::entry_number(path)?))
+        Some((task_id, partition_id, layout::entry_number(&path)?))
     };
     let (task_id, partition_id, number) = place().ok_or_else(|| damaged(format!("{path} is not a log entry")))?;
-    let bytes = objects::read(store, path).await?.ok_or_else(|| damaged(format!("{path} is gone")))?;
-    Ok((task_id, partition_id, number, log::parse(path, &bytes)?))
+    let bytes = objects::read(store, &path).await?.ok_or_else(|| damaged(format!("{path} is gone")))?;
+    Ok((task_id, partition_id, number, log::parse(&path, &bytes)?))
 }
 
 /// The records of an output as they are by now: of each identity the newest version, without deleted records, in the
