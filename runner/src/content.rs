@@ -55,7 +55,8 @@
 mod column;
 
 use arrow::array::{Array, ArrayRef, BinaryArray, RecordBatch, UInt8Array, UInt64Array};
-use column::{Column, put_number, put_text, type_text};
+pub(crate) use column::type_text;
+use column::{Column, put_number, put_text};
 use gristmill_core::digest::{Digest, Hasher};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;

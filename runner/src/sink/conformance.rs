@@ -1,1 +1,417 @@
+//! What every sink must do: a function for each rule of [`Sink`], numbered as the rules are.
+//!
+//! A sink joins by implementing [`Target`] and naming it in [`suite!`].
 
+use super::*;
+use crate::content::{digest_outputs, row_hashes};
+use arrow::array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray, UInt8Array, UInt32Array};
+use arrow::datatypes::{DataType, Field, Schema};
+use gristmill_core::record::Operation;
+use gristmill_core::version;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A target on which sinks are opened, as the tests see it from outside.
+#[async_trait::async_trait]
+pub(super) trait Target: Sync {
+    fn new(outputs: &[OutputSchema]) -> Self
+    where
+        Self: Sized;
+
+    /// A new sink on this target, as a new process would make it.
+    fn sink(&self) -> Box<dyn Sink>;
+
+    /// The live records of an output, each as its values, sorted.
+    async fn records(&self, output: &str) -> Vec<Vec<String>>;
+
+    /// All that a reader can see: rows with their bookkeeping, receipts.
+    async fn visible(&self) -> String;
+
+    /// Makes the next write of this output in this batch fail, until healed.
+    async fn poison(&self, output: &str, batch_id: BatchId);
+    async fn heal(&self, output: &str, batch_id: BatchId);
+
+    /// Whether the sink can look records up, and so counts stale rows and conflicts.
+    fn looks_up(&self) -> bool;
+}
+
+/// A row of the test outputs: `delete` leaves a tombstone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Row {
+    pub id: i64,
+    pub version: u64,
+    pub value: &'static str,
+    pub delete: bool,
+}
+
+pub(super) fn put(id: i64, version: u64, value: &'static str) -> Row {
+    Row { id, version, value, delete: false }
+}
+
+pub(super) fn delete(id: i64, version: u64) -> Row {
+    Row { id, version, value: "", delete: true }
+}
+
+pub(super) const FLIGHTS: &str = "flights";
+pub(super) const DELAYS: &str = "delays";
+
+/// Two outputs: `flights` with an integer as identity, `delays` with two texts.
+pub(super) fn outputs() -> Vec<OutputSchema> {
+    named_outputs(FLIGHTS, DELAYS, ["id", "value"], ["origin", "flight", "value"])
+}
+
+fn named_outputs(first: &str, second: &str, columns: [&str; 2], others: [&str; 3]) -> Vec<OutputSchema> {
+    let text = |name: &str| Field::new(name, DataType::Utf8, true);
+    let output = |name: &str, fields: Vec<Field>, keys: usize| OutputSchema {
+        name: name.into(),
+        identity: fields[..keys].iter().map(|field| field.name().clone()).collect(),
+        schema: Arc::new(Schema::new(fields)),
+    };
+    vec![
+        output(first, vec![Field::new(columns[0], DataType::Int64, true), text(columns[1])], 1),
+        output(second, others.map(text).to_vec(), 2),
+    ]
+}
+
+pub(super) fn tenure(token: u64) -> Tenure {
+    Tenure {
+        task_id: TaskId::new("flights-task").unwrap(),
+        partition_id: PartitionId::whole(),
+        fencing_token: FencingToken::new(token),
+    }
+}
+
+pub(super) fn batch_id(number: u64) -> BatchId {
+    format!("01J2S{number:021}").parse().unwrap()
+}
+
+/// A batch that puts the rows into both test outputs.
+pub(super) fn batch(number: u64, token: u64, rows: &[Row]) -> MappedBatch {
+    batch_for(&outputs(), number, token, rows)
+}
+
+fn batch_for(outputs: &[OutputSchema], number: u64, token: u64, rows: &[Row]) -> MappedBatch {
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.id)));
+    let values: ArrayRef = Arc::new(rows.iter().map(|row| (!row.delete).then_some(row.value)).collect::<StringArray>());
+    let origins: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|row| format!("o{}", row.id % 2))));
+    let flights: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|row| format!("f{}", row.id))));
+    let flights = [vec![ids, values.clone()], vec![origins, flights, values]];
+    let operation = |row: &Row| if row.delete { Operation::Delete } else { Operation::Insert };
+    let outputs: Vec<MappedOutput> = outputs
+        .iter()
+        .zip(flights)
+        .map(|(output, columns)| {
+            let batch = RecordBatch::try_new(output.schema.clone(), columns).unwrap();
+            MappedOutput {
+                name: output.name.clone(),
+                operations: UInt8Array::from_iter_values(rows.iter().map(|row| operation(row).code())),
+                versions: BinaryArray::from_iter_values(rows.iter().map(|row| version::unsigned(row.version))),
+                hashes: row_hashes(&batch),
+                source_rows: UInt32Array::from_iter_values(0..rows.len() as u32),
+                rows: batch,
+            }
+        })
+        .collect();
+    let Tenure { task_id, partition_id, fencing_token } = tenure(token);
+    let digested = outputs.iter().map(|output| (&*output.name, &output.rows, &output.operations, &output.versions));
+    MappedBatch {
+        task_id,
+        partition_id,
+        fencing_token,
+        epoch: Epoch::new(1),
+        sequence: Sequence::new(number),
+        batch_id: batch_id(number),
+        schema_id: SchemaId::new("flights-v1").unwrap(),
+        created_at: Micros(1_700_000_000_000_000),
+        digest: digest_outputs(digested),
+        outputs,
+    }
+}
+
+async fn opened<T: Target>(target: &T, token: u64) -> Box<dyn Sink> {
+    let mut sink = target.sink();
+    sink.open(&tenure(token), &outputs()).await.unwrap();
+    sink
+}
+
+async fn flights<T: Target>(target: &T) -> Vec<(i64, String)> {
+    let records = target.records(FLIGHTS).await;
+    let flights: Vec<_> = records.into_iter().map(|record| (record[0].parse().unwrap(), record[1].clone())).collect();
+    let delays = target.records(DELAYS).await;
+    let same = delays.into_iter().map(|record| (record[1][1..].parse().unwrap(), record[2].clone()));
+    let mut same: Vec<(i64, String)> = same.collect();
+    same.sort();
+    assert_eq!(flights, same, "both outputs got the same rows");
+    flights
+}
+
+fn json(receipt: &Receipt) -> String {
+    receipt.to_json().unwrap()
+}
+
+pub(super) async fn rule_1_open_raises_the_fence<T: Target>() {
+    let target = T::new(&outputs());
+    opened(&target, 2).await;
+    let refused = target.sink().open(&tenure(1), &outputs()).await.unwrap_err();
+    assert!(matches!(&refused, SinkError::Fenced { seen, held } if (seen.get(), held.get()) == (2, 1)), "{refused}");
+    opened(&target, 2).await;
+    opened(&target, 3).await;
+    assert!(matches!(target.sink().open(&tenure(2), &outputs()).await, Err(SinkError::Fenced { .. })));
+    // Another partition has a fence of its own.
+    let other = Tenure { partition_id: PartitionId::new("other").unwrap(), ..tenure(1) };
+    target.sink().open(&other, &outputs()).await.unwrap();
+}
+
+pub(super) async fn rule_2_write_is_atomic<T: Target>() {
+    let target = T::new(&outputs());
+    let mut sink = opened(&target, 1).await;
+    sink.write(&batch(1, 1, &[put(1, 1, "a")])).await.unwrap();
+    let before = target.visible().await;
+    let second = batch(2, 1, &[put(1, 2, "b"), put(2, 1, "c")]);
+    target.poison(DELAYS, second.batch_id).await;
+    sink.write(&second).await.unwrap_err();
+    assert_eq!(target.visible().await, before);
+    assert_eq!(sink.find_receipt(&second.task_id, second.batch_id).await.unwrap(), None);
+    target.heal(DELAYS, second.batch_id).await;
+    sink.write(&second).await.unwrap();
+    assert_eq!(flights(&target).await, [(1, "b".into()), (2, "c".into())]);
+}
+
+pub(super) async fn rule_3_a_zombie_commits_nothing<T: Target>() {
+    let target = T::new(&outputs());
+    let mut zombie = opened(&target, 1).await;
+    zombie.write(&batch(1, 1, &[put(1, 1, "a")])).await.unwrap();
+    let mut owner = opened(&target, 2).await;
+    let before = target.visible().await;
+    let refused = zombie.write(&batch(2, 1, &[put(1, 5, "zombie")])).await.unwrap_err();
+    assert!(matches!(&refused, SinkError::Fenced { seen, held } if (seen.get(), held.get()) == (2, 1)), "{refused}");
+    assert_eq!(target.visible().await, before);
+    // The owner delivers the very batch that the zombie began, and the zombie stays out between and after its writes.
+    owner.write(&batch(2, 2, &[put(1, 5, "zombie")])).await.unwrap();
+    assert!(matches!(zombie.write(&batch(3, 1, &[put(1, 9, "zombie")])).await, Err(SinkError::Fenced { .. })));
+    owner.write(&batch(4, 2, &[put(1, 6, "owner")])).await.unwrap();
+    assert!(matches!(zombie.write(&batch(5, 1, &[put(1, 9, "zombie")])).await, Err(SinkError::Fenced { .. })));
+    assert_eq!(flights(&target).await, [(1, "owner".into())]);
+    // A question does not make a zombie an owner.
+    zombie.find_receipt(&tenure(1).task_id, batch_id(4)).await.unwrap().unwrap();
+    assert!(matches!(zombie.write(&batch(6, 1, &[put(1, 9, "zombie")])).await, Err(SinkError::Fenced { .. })));
+}
+
+pub(super) async fn rule_4_a_duplicate_gets_the_first_receipt<T: Target>() {
+    let target = T::new(&outputs());
+    let mut sink = opened(&target, 1).await;
+    let rows = [put(1, 1, "a"), put(2, 1, "b"), delete(3, 1)];
+    let first = sink.write(&batch(1, 1, &rows)).await.unwrap();
+    sink.write(&batch(2, 1, &[put(1, 2, "newer")])).await.unwrap();
+    let before = target.visible().await;
+    assert_eq!(json(&sink.write(&batch(1, 1, &rows)).await.unwrap()), json(&first));
+    // Also from a new owner: the receipt still names the token under which the batch was committed.
+    let mut owner = opened(&target, 2).await;
+    let fenced = target.visible().await;
+    let again = owner.write(&batch(1, 2, &rows)).await.unwrap();
+    assert_eq!(json(&again), json(&first));
+    assert_eq!(again.fencing_token(), FencingToken::new(1));
+    assert_eq!(target.visible().await, fenced);
+    assert_eq!(before, fenced, "a fence is not visible to readers");
+}
+
+pub(super) async fn rule_5_find_receipt_is_exact<T: Target>() {
+    let target = T::new(&outputs());
+    let mut sink = opened(&target, 1).await;
+    let task_id = tenure(1).task_id;
+    assert_eq!(sink.find_receipt(&task_id, batch_id(1)).await.unwrap(), None);
+    let mut receipts = Vec::new();
+    for number in 1..=5 {
+        let rows = [put(1, number, "a"), put(number as i64, 1, "b")];
+        receipts.push(sink.write(&batch(number, 1, if number == 3 { &[] } else { &rows })).await.unwrap());
+    }
+    let mut fresh = opened(&target, 2).await;
+    // A sink of another partition may be the one that is asked.
+    let mut other = target.sink();
+    let tenure_of_other = Tenure { partition_id: PartitionId::new("other").unwrap(), ..tenure(9) };
+    other.open(&tenure_of_other, &outputs()).await.unwrap();
+    for (number, receipt) in (1..).zip(&receipts) {
+        for sink in [&mut sink, &mut fresh, &mut other] {
+            let found = sink.find_receipt(&task_id, batch_id(number)).await.unwrap();
+            assert_eq!(found.as_ref().map(json), Some(json(receipt)));
+        }
+    }
+    for sink in [&mut sink, &mut fresh, &mut other] {
+        assert_eq!(sink.find_receipt(&task_id, batch_id(6)).await.unwrap(), None);
+        let stranger = TaskId::new("stranger").unwrap();
+        assert_eq!(sink.find_receipt(&stranger, batch_id(1)).await.unwrap(), None);
+    }
+}
+
+pub(super) async fn rule_6_newer_versions_stay<T: Target>() {
+    let target = T::new(&outputs());
+    let mut sink = opened(&target, 1).await;
+    sink.write(&batch(1, 1, &[put(1, 5, "newer"), put(2, 1, "old"), put(2, 3, "newest"), put(2, 2, "older")]))
+        .await
+        .unwrap();
+    let receipt =
+        sink.write(&batch(2, 1, &[put(1, 4, "older"), put(3, 1, "new"), put(2, 9, "newer still")])).await.unwrap();
+    assert_eq!(flights(&target).await, [(1, "newer".into()), (2, "newer still".into()), (3, "new".into())]);
+    for output in receipt.outputs() {
+        assert_eq!(output.rows, 3);
+        if target.looks_up() {
+            assert_eq!((output.inserted, output.updated, output.stale), (1, 1, 1));
+        }
+    }
+}
+
+pub(super) async fn rule_7_a_conflict_is_not_written<T: Target>() {
+    let target = T::new(&outputs());
+    let mut sink = opened(&target, 1).await;
+    sink.write(&batch(1, 1, &[put(1, 5, "first"), put(2, 5, "same")])).await.unwrap();
+    let rows = [put(3, 1, "new"), put(1, 5, "second"), put(2, 5, "same"), delete(2, 5)];
+    let receipt = sink.write(&batch(2, 1, &rows)).await.unwrap();
+    assert_eq!(flights(&target).await, [(1, "first".into()), (2, "same".into()), (3, "new".into())]);
+    for output in receipt.outputs() {
+        if target.looks_up() {
+            assert_eq!((output.inserted, output.unchanged, output.conflicts), (1, 1, 2));
+            assert_eq!(output.conflict_rows, [1, 3]);
+        }
+    }
+}
+
+pub(super) async fn rule_8_tombstones<T: Target>() {
+    let target = T::new(&outputs());
+    let mut sink = opened(&target, 1).await;
+    sink.write(&batch(1, 1, &[put(1, 1, "a"), put(2, 1, "b")])).await.unwrap();
+    let receipt = sink.write(&batch(2, 1, &[delete(1, 3), delete(9, 3)])).await.unwrap();
+    assert_eq!(flights(&target).await, [(2, "b".into())]);
+    assert!(receipt.outputs().iter().all(|output| output.deleted == 2), "an unknown record gets a tombstone too");
+    let receipt = sink.write(&batch(3, 1, &[put(1, 2, "late"), put(9, 2, "late"), delete(1, 3)])).await.unwrap();
+    assert_eq!(flights(&target).await, [(2, "b".into())], "older rows do not pass a tombstone");
+    if target.looks_up() {
+        assert!(receipt.outputs().iter().all(|output| (output.stale, output.unchanged) == (2, 1)));
+    }
+    let receipt = sink.write(&batch(4, 1, &[put(1, 4, "back"), delete(1, 1)])).await.unwrap();
+    assert_eq!(flights(&target).await, [(1, "back".into()), (2, "b".into())]);
+    if target.looks_up() {
+        assert!(receipt.outputs().iter().all(|output| (output.updated, output.stale) == (1, 1)));
+    }
+    sink.write(&batch(5, 1, &[delete(1, 5), put(1, 6, "again"), delete(2, 2), put(2, 1, "old")])).await.unwrap();
+    assert_eq!(flights(&target).await, [(1, "again".into())]);
+}
+
+pub(super) async fn rule_9_another_digest_is_refused<T: Target>() {
+    let target = T::new(&outputs());
+    let mut sink = opened(&target, 1).await;
+    let first = sink.write(&batch(1, 1, &[put(1, 1, "a")])).await.unwrap();
+    let before = target.visible().await;
+    for rows in [&[put(1, 1, "b")][..], &[put(1, 2, "a")], &[], &[put(1, 1, "a"), put(2, 1, "b")]] {
+        let refused = sink.write(&batch(1, 1, rows)).await.unwrap_err();
+        assert!(matches!(refused, SinkError::Permanent { .. }), "{refused}");
+    }
+    assert_eq!(target.visible().await, before);
+    let found = sink.find_receipt(&tenure(1).task_id, batch_id(1)).await.unwrap();
+    assert_eq!(found.as_ref().map(json), Some(json(&first)));
+}
+
+pub(super) async fn rule_10_names_are_only_names<T: Target>() {
+    let names = [
+        ("select", r#"robert"); DROP TABLE gristmill_batch;--"#),
+        ("../../outside", "/etc/passwd"),
+        ("été 🚲", "a'b`c[d]"),
+        ("semi;colon", "per%2Fcent #1"),
+        ("..", "new\nline\t?1 :x @y $z"),
+    ];
+    for (first, second) in names {
+        let outputs = named_outputs(first, second, [second, "order"], ["table", first, r#"quo"ted; --"#]);
+        let target = T::new(&outputs);
+        let mut sink = target.sink();
+        sink.open(&tenure(1), &outputs).await.unwrap();
+        sink.write(&batch_for(&outputs, 1, 1, &[put(1, 1, "a"), put(2, 1, r#"'); DROP TABLE "select";"#)]))
+            .await
+            .unwrap();
+        sink.write(&batch_for(&outputs, 2, 1, &[put(1, 2, "b"), delete(2, 2), put(3, 1, "c")])).await.unwrap();
+        // A second process finds what the first one made.
+        target.sink().open(&tenure(2), &outputs).await.unwrap();
+        assert_eq!(target.records(first).await, [["1", "b"], ["3", "c"]]);
+        assert_eq!(target.records(second).await, [["o1", "f1", "b"], ["o1", "f3", "c"]]);
+    }
+}
+
+/// Versions say all about a row here: the same version of a record has the same content wherever it turns up.
+fn history() -> impl Strategy<Value = (Vec<Vec<Row>>, Vec<prop::sample::Index>)> {
+    let values = ["", "a", "b", "c", "d", "e", "f"];
+    let row = (0..5_i64, 0..7_u64, any::<bool>()).prop_map(move |(id, version, even)| {
+        let value = values[(id as usize + version as usize) % values.len()];
+        Row { id, version: version * 2 + u64::from(even), value, delete: even }
+    });
+    let batches = prop::collection::vec(prop::collection::vec(row, 0..6), 1..6);
+    (batches, prop::collection::vec(any::<prop::sample::Index>(), 0..12))
+}
+
+/// Any order and repetition of batches, with a new owner now and then, ends in the same records.
+pub(super) fn any_order_ends_the_same<T: Target>() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    proptest!(ProptestConfig::with_cases(24), |((batches, order) in history())| {
+        let mut newest: BTreeMap<i64, Row> = BTreeMap::new();
+        for row in batches.iter().flatten() {
+            let known = newest.entry(row.id).or_insert(*row);
+            if row.version > known.version {
+                *known = *row;
+            }
+        }
+        let expected: Vec<(i64, String)> =
+            newest.values().filter(|row| !row.delete).map(|row| (row.id, row.value.to_owned())).collect();
+        let order: Vec<usize> = order.iter().map(|at| at.index(batches.len())).chain(0..batches.len()).collect();
+        let ends = runtime.block_on(async {
+            let target = T::new(&outputs());
+            let mut token = 1;
+            let mut sink = opened(&target, token).await;
+            let mut receipts: BTreeMap<usize, String> = BTreeMap::new();
+            for (step, at) in order.iter().enumerate() {
+                if step % 4 == 3 {
+                    token += 1;
+                    sink = opened(&target, token).await;
+                }
+                let receipt = json(&sink.write(&batch(*at as u64, token, &batches[*at])).await.unwrap());
+                assert_eq!(*receipts.entry(*at).or_insert_with(|| receipt.clone()), receipt);
+            }
+            flights(&target).await
+        });
+        prop_assert_eq!(ends, expected);
+    });
+}
+
+/// Runs every rule on a target.
+macro_rules! suite {
+    ($target:ty) => {
+        mod conforms {
+            use super::*;
+            use crate::sink::conformance;
+
+            $crate::sink::conformance::suite! { @ $target:
+                rule_1_open_raises_the_fence
+                rule_2_write_is_atomic
+                rule_3_a_zombie_commits_nothing
+                rule_4_a_duplicate_gets_the_first_receipt
+                rule_5_find_receipt_is_exact
+                rule_6_newer_versions_stay
+                rule_7_a_conflict_is_not_written
+                rule_8_tombstones
+                rule_9_another_digest_is_refused
+                rule_10_names_are_only_names
+            }
+
+            #[test]
+            fn any_order_ends_the_same() {
+                conformance::any_order_ends_the_same::<$target>();
+            }
+        }
+    };
+    (@ $target:ty: $($rule:ident)+) => {
+        $(
+            #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+            async fn $rule() {
+                conformance::$rule::<$target>().await;
+            }
+        )+
+    };
+}
+pub(super) use suite;

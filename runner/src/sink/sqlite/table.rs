@@ -15,7 +15,7 @@ pub(super) const DELETED_AT: &str = "gristmill_deleted_at";
 const BOOKKEEPING: [(&str, &str); 4] = [
     (VERSION, " BLOB NOT NULL"),
     (HASH, " INTEGER NOT NULL"),
-    (BATCH, " INTEGER NOT NULL REFERENCES gristmill_batch (no)"),
+    (BATCH, " INTEGER NOT NULL"),
     (DELETED_AT, " TEXT"),
 ];
 /// Names that start so belong to the sink.
