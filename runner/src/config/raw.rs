@@ -1,0 +1,547 @@
+//! The pipeline file as it is written. Editors get their JSON Schema from these types, with these descriptions.
+
+use super::decode::{LOCATED, SCALAR, SHORT};
+use super::diagnosis::Span;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A pipeline: where records come from, what they become and where they go.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawPipeline {
+    /// Version of this file's form: 1.
+    #[schemars(schema_with = "version_schema")]
+    #[allow(dead_code, reason = "judged before anything else is decoded; here for the JSON Schema")]
+    pub version: Scalar,
+    /// Name of the task: the state that a run leaves is kept under it. Lower-case letters, digits, `-` and `_`.
+    #[schemars(schema_with = "id_schema")]
+    pub task: Located<String>,
+    /// Id under which the columns of the change records are frozen at the first run, such as `flights-v1`.
+    #[schemars(schema_with = "id_schema")]
+    pub schema: Located<String>,
+    /// Where records come from.
+    pub source: Located<RawSource>,
+    /// The columns that together name one record. Later versions of a record update the earlier ones.
+    #[schemars(length(min = 1))]
+    pub identity: Located<Vec<Located<String>>>,
+    /// What orders the versions of one record. Default: `position`.
+    #[serde(default)]
+    pub source_version: Option<Located<RawSourceVersion>>,
+    /// What happens to records on their way. Without it the source's columns are the rows of the target.
+    #[serde(default)]
+    pub transforms: Option<Located<RawTransforms>>,
+    /// How many records travel together.
+    #[serde(default)]
+    pub batch: Option<Located<RawBatch>>,
+    /// Where rows go.
+    pub sink: Located<RawSink>,
+    /// How many records may be refused before the task stops for a person.
+    #[serde(default)]
+    pub dead_letters: Option<Located<RawDeadLetters>>,
+}
+
+/// Exactly one kind of source.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RawSource {
+    /// Files in a folder or below an object store's prefix, each read once per version.
+    Files(RawFiles),
+}
+
+/// A files source.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawFiles {
+    /// The folder: a path relative to this file, `file:///absolute/path/`, or `s3://bucket/prefix/`.
+    pub url: Located<String>,
+    /// Which files below `url` to read, as a glob on their path: `*.csv*`, `2013/**/*.parquet`. Default: all.
+    #[serde(default)]
+    pub pattern: Option<Located<String>>,
+    /// What the files hold. `.gz` and `.zst` files are decompressed.
+    pub format: RawFormat,
+    /// Columns and their types, in order: `{ year: int32, departed: timestamp(us, UTC) }`. Default: inferred from the
+    /// first files at the first run, then frozen.
+    #[serde(default)]
+    pub columns: Option<Located<Entries<Located<String>>>>,
+    /// How long a file must stay unchanged before it is read. Default: `2s`.
+    #[serde(default)]
+    #[schemars(schema_with = "duration_schema")]
+    pub settle: Option<Located<Scalar>>,
+    /// A longer field makes its record a dead letter. Default: `1MiB`.
+    #[serde(default)]
+    #[schemars(schema_with = "size_schema")]
+    pub max_field_bytes: Option<Located<Scalar>>,
+}
+
+/// The format of files: a word, or a word with options.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(transform = allow_words)]
+pub(super) enum RawFormat {
+    /// Comma-separated values, RFC 4180.
+    Csv(RawCsv),
+    /// JSON Lines: one object a line.
+    Jsonl(RawNothing),
+    /// Apache Parquet.
+    Parquet(RawNothing),
+}
+
+/// No options.
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawNothing {}
+
+/// Options of CSV files.
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawCsv {
+    /// The character between fields. Default: `,`. A tab is written `"\t"`.
+    #[serde(default)]
+    pub delimiter: Option<Located<String>>,
+    /// The character around fields that hold delimiters. Default: `"`.
+    #[serde(default)]
+    pub quote: Option<Located<String>>,
+    /// Whether the first line names the columns. Default: true. Without it, `columns` must.
+    #[serde(default)]
+    pub header: Option<Located<bool>>,
+    /// Fields that mean null, as they stand in the file. Default: the empty field.
+    #[serde(default)]
+    pub null_values: Option<Vec<Scalar>>,
+}
+
+/// What orders the versions of one record.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RawSourceVersion {
+    /// The record's place in the source: later files win, and within a file later records.
+    Position,
+    /// The order in which this task happened to read. Weaker: a record that is read again wins over what was read before.
+    Arrival,
+    /// A column of the change record that grows with each change, such as `updated_at`.
+    Column(Located<String>),
+}
+
+/// What happens to records on their way.
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTransforms {
+    /// Turns the source's columns into change records, before they are stored. Default: they are the change records.
+    #[serde(default)]
+    pub normalize: Option<Located<Short<RawStage>>>,
+    /// Turns change records into rows of the target. Default: they are the rows.
+    #[serde(default)]
+    pub map: Option<Located<Short<RawStage>>>,
+    /// Tables that transforms may look values up in, by the names that the transforms know them by.
+    #[serde(default)]
+    pub dictionaries: Option<Entries<Located<Short<RawDictionary>>>>,
+    /// What one call of a transform may use.
+    #[serde(default)]
+    pub limits: Option<Located<RawLimits>>,
+}
+
+/// A transform: its component and its configuration.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawStage {
+    /// A deployed component, `name@version`, or a path ending in `.wasm`.
+    pub component: Located<String>,
+    /// Passed to the transform, as a JSON object.
+    #[serde(default)]
+    pub config: Option<Located<Entries<Located<Free>>>>,
+}
+
+/// A dictionary.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawDictionary {
+    /// A CSV file with a header, relative to this file.
+    pub file: Located<String>,
+    /// The column to look up by. Default: the first.
+    #[serde(default)]
+    pub key: Option<Located<String>>,
+    /// Types of columns; others are text.
+    #[serde(default)]
+    pub columns: Option<Located<Entries<Located<String>>>>,
+}
+
+/// What one call of a transform may use. A call that needs more is stopped, and its rows are judged one by one.
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawLimits {
+    /// Time. Default: `10s`.
+    #[serde(default)]
+    #[schemars(schema_with = "duration_schema")]
+    pub deadline: Option<Located<Scalar>>,
+    /// Memory. Default: `512MiB`.
+    #[serde(default)]
+    #[schemars(schema_with = "size_schema")]
+    pub memory: Option<Located<Scalar>>,
+    /// Bytes of computed columns that it returns. Default: `96MiB`.
+    #[serde(default)]
+    #[schemars(schema_with = "size_schema")]
+    pub output: Option<Located<Scalar>>,
+}
+
+/// A batch closes at the first limit that it reaches.
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawBatch {
+    /// Records in a batch. Default: 50000.
+    #[serde(default)]
+    #[schemars(schema_with = "count_schema")]
+    pub max_rows: Option<Located<Scalar>>,
+    /// Size of a batch in memory. Default: `32MiB`.
+    #[serde(default)]
+    #[schemars(schema_with = "size_schema")]
+    pub max_bytes: Option<Located<Scalar>>,
+    /// How long a batch may wait for more records. Default: `2s`.
+    #[serde(default)]
+    #[schemars(schema_with = "duration_schema")]
+    pub max_age: Option<Located<Scalar>>,
+}
+
+/// Exactly one kind of sink.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum RawSink {
+    /// Tables of a SQLite database.
+    Sqlite(RawSqlite),
+    /// A data set of Parquet files: one file for each batch and output, and a published list of them.
+    Parquet(RawParquet),
+}
+
+/// A SQLite sink.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawSqlite {
+    /// The database file: `sqlite://flights.db` relative to this file, or `sqlite:///absolute/path.db`.
+    pub url: Located<String>,
+    /// The table, for a mapper with one output.
+    #[serde(default)]
+    pub table: Option<Located<String>>,
+    /// The table of each output of the mapper. Default: a table of the output's name.
+    #[serde(default)]
+    pub tables: Option<Located<Entries<Located<RawTable>>>>,
+}
+
+/// A Parquet sink.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawParquet {
+    /// The folder: a path relative to this file, `file:///absolute/path/`, or `s3://bucket/prefix/`.
+    pub url: Located<String>,
+    /// The folder's name below `url`, for a mapper with one output.
+    #[serde(default)]
+    pub table: Option<Located<String>>,
+    /// The folder of each output of the mapper, below `url`. Default: the output's name.
+    #[serde(default)]
+    pub tables: Option<Located<Entries<Located<RawTable>>>>,
+}
+
+/// One table of the target.
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawTable {
+    /// Its name in the target. Default: the output's.
+    #[serde(default)]
+    pub table: Option<Located<String>>,
+    /// The columns that together name a row. Default: the task's identity.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pub identity: Option<Located<Vec<Located<String>>>>,
+}
+
+/// How many records may be refused before the task stops for a person. Without it, one in a hundred.
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RawDeadLetters {
+    /// Refused records over records read, from 0 to 1, over the whole history of the task.
+    #[serde(default)]
+    #[schemars(schema_with = "ratio_schema")]
+    pub max_ratio: Option<Located<Scalar>>,
+    /// Refused records in the whole history of the task.
+    #[serde(default)]
+    #[schemars(schema_with = "count_schema")]
+    pub max_records: Option<Located<Scalar>>,
+}
+
+/// A value and where it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Located<T> {
+    pub value: T,
+    pub span: Span,
+    /// The value holds that of a variable: it must not be shown.
+    pub from_variable: bool,
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Located<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Visitor<T> {
+            type Value = Located<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value with its place")
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut parts: A) -> Result<Located<T>, A::Error> {
+                let short = || de::Error::custom("a place is missing");
+                let value = parts.next_element()?.ok_or_else(short)?;
+                let offset = parts.next_element()?.ok_or_else(short)?;
+                let len = parts.next_element()?.ok_or_else(short)?;
+                let from_variable = parts.next_element()?.ok_or_else(short)?;
+                Ok(Located { value, span: Span { offset, len }, from_variable })
+            }
+        }
+        deserializer.deserialize_newtype_struct(LOCATED, Visitor(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Located<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
+
+/// One value that is not a list or mapping, as written.
+#[derive(Debug, Clone)]
+pub(super) struct Scalar(pub String);
+
+impl<'de> Deserialize<'de> for Scalar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl de::Visitor<'_> for Visitor {
+            type Value = Scalar;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("one value")
+            }
+            fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
+                Ok(Scalar(text.to_owned()))
+            }
+        }
+        deserializer.deserialize_newtype_struct(SCALAR, Visitor)
+    }
+}
+
+impl JsonSchema for Scalar {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Scalar".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "number", "boolean"] })
+    }
+}
+
+/// A mapping with keys of the file's own choice, in its order.
+#[derive(Debug, Clone)]
+pub(super) struct Entries<T>(pub Vec<(Located<String>, T)>);
+
+impl<T> Default for Entries<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Visitor<T> {
+            type Value = Entries<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a mapping")
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Entries<T>, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Entries(entries))
+            }
+        }
+        deserializer.deserialize_map(Visitor(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Entries<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        format!("Entries_of_{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "additionalProperties": generator.subschema_for::<T>() })
+    }
+}
+
+/// A raw type that may be written as the value of one of its keys alone.
+pub(super) trait ShortForm {
+    /// [`SHORT`] followed by the key.
+    const MARKER: &'static str;
+}
+
+impl ShortForm for RawStage {
+    const MARKER: &'static str = "gristmill::Short:component";
+}
+
+impl ShortForm for RawDictionary {
+    const MARKER: &'static str = "gristmill::Short:file";
+}
+
+const _: () = assert!(SHORT.len() == "gristmill::Short:".len());
+
+#[derive(Debug)]
+pub(super) struct Short<T>(pub T);
+
+impl<'de, T: DeserializeOwned + ShortForm> Deserialize<'de> for Short<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<T>(PhantomData<T>);
+        impl<'de, T: DeserializeOwned> de::Visitor<'de> for Visitor<T> {
+            type Value = Short<T>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text or a mapping")
+            }
+            fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Short<T>, D::Error> {
+                T::deserialize(deserializer).map(Short)
+            }
+        }
+        deserializer.deserialize_newtype_struct(T::MARKER, Visitor(PhantomData))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Short<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        format!("Short_{}", T::schema_name()).into()
+    }
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [{ "type": "string" }, generator.subschema_for::<T>()] })
+    }
+}
+
+/// Any value, for a transform's configuration.
+#[derive(Debug, Clone)]
+pub(super) enum Free {
+    Null,
+    Bool(bool),
+    Integer(i128),
+    Float(f64),
+    Text(String),
+    List(Vec<Located<Free>>),
+    Map(Vec<(String, Located<Free>)>),
+}
+
+impl<'de> Deserialize<'de> for Free {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Free;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a value")
+            }
+            fn visit_unit<E>(self) -> Result<Free, E> {
+                Ok(Free::Null)
+            }
+            fn visit_bool<E>(self, value: bool) -> Result<Free, E> {
+                Ok(Free::Bool(value))
+            }
+            fn visit_i64<E>(self, value: i64) -> Result<Free, E> {
+                Ok(Free::Integer(value.into()))
+            }
+            fn visit_u64<E>(self, value: u64) -> Result<Free, E> {
+                Ok(Free::Integer(value.into()))
+            }
+            fn visit_f64<E>(self, value: f64) -> Result<Free, E> {
+                Ok(Free::Float(value))
+            }
+            fn visit_str<E>(self, value: &str) -> Result<Free, E> {
+                Ok(Free::Text(value.to_owned()))
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Free, A::Error> {
+                let mut list = Vec::new();
+                while let Some(item) = items.next_element()? {
+                    list.push(item);
+                }
+                Ok(Free::List(list))
+            }
+            fn visit_map<A: de::MapAccess<'de>>(self, mut entries: A) -> Result<Free, A::Error> {
+                let mut map = Vec::new();
+                while let Some(entry) = entries.next_entry()? {
+                    map.push(entry);
+                }
+                Ok(Free::Map(map))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+impl JsonSchema for Free {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "Free".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!(true)
+    }
+}
+
+fn version_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "const": 1 })
+}
+
+fn id_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$" })
+}
+
+fn count_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "integer", "minimum": 0 })
+}
+
+fn ratio_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "number", "minimum": 0, "maximum": 1 })
+}
+
+fn size_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "anyOf": [
+        { "type": "integer", "minimum": 0 },
+        { "type": "string", "pattern": "^[0-9_]+ ?(B|kB|KB|MB|GB|KiB|MiB|GiB)$|^\\$\\{" },
+    ] })
+}
+
+fn duration_schema(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "type": "string", "pattern": "^[0-9_]+ ?(ms|s|m|h)$|^\\$\\{" })
+}
+
+/// A kind without options is written as a word.
+fn allow_words(schema: &mut Schema) {
+    let Some(kinds) = schema.get("oneOf").and_then(|kinds| kinds.as_array()) else {
+        return;
+    };
+    let words: Vec<_> = kinds.iter().filter_map(|kind| kind.get("required")?.get(0).cloned()).collect();
+    let mut any = kinds.clone();
+    any.push(serde_json::json!({ "enum": words }));
+    schema.remove("oneOf");
+    schema.insert("anyOf".to_owned(), any.into());
+}
+
+/// The JSON Schema of pipeline files.
+pub(super) fn json_schema() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(RawPipeline);
+    schema.insert("title".to_owned(), "Gristmill pipeline".into());
+    schema.to_value()
+}
