@@ -1,0 +1,7 @@
+//! Typed columns from texts: what CSV fields and JSON scalars have in common.
+
+mod column;
+mod parse;
+
+pub(super) use column::{Column, Fault, column_of, is_text};
+pub(super) use parse::{boolean, date_days, decimal_fits, float, instant, signed};
