@@ -5,6 +5,7 @@
 
 pub mod cli;
 pub mod config;
+pub mod connect;
 pub mod content;
 pub mod drive;
 pub mod faults;

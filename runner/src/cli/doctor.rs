@@ -3,6 +3,7 @@
 use super::Common;
 use super::output::{Answer, Exit, Failure};
 use super::setup::{self, Folders, Stores};
+use crate::connect;
 use crate::drive::RunError;
 use crate::publish;
 use serde_json::json;
@@ -102,7 +103,7 @@ async fn pipeline(
     let known = stores.map(|s| publish::Known { state: &s.state, content: &s.content });
     let components = setup::component_folders(common, &pipeline);
     let checked = publish::check(&pipeline, &host, &components, known, scratch).await?;
-    let sink = setup::sink(&pipeline, &checked.outputs).map_err(|error| RunError::Sink { error, batch: None })?;
+    let sink = connect::sink(&pipeline, &checked.outputs).map_err(|error| RunError::Sink { error, batch: None })?;
     let guarantee = sink.guarantee();
     Ok(vec![
         ("pipeline", Ok(format!("{} fits its source, components and schemas", path.display()))),

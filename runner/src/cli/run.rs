@@ -3,6 +3,7 @@
 use super::output::{Answer, Exit, Failure, grouped};
 use super::setup::{self, Folders, Stores};
 use super::Common;
+use crate::connect;
 use crate::drive::{self, LocalLease, MapperCache, Outcome, Progress, Run, RunError, Summary};
 use crate::publish::{self, MapperLoader, PublishError};
 use crate::sink::Guarantee;
@@ -51,8 +52,8 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     let published = publish::publish(&pipeline, checked, &stores.state, &stores.content).await?;
     tracing::info!(task = %published.task_id, version = %published.version, schema = %published.schema_id, "running");
 
-    let source = setup::source(&pipeline, published.source_schema.clone(), &folders.spool()).map_err(PublishError::from)?;
-    let sink = setup::sink(&pipeline, &outputs).map_err(|error| RunError::Sink { error, batch: None })?;
+    let source = connect::source(&pipeline.source, published.source_schema.clone(), &folders.spool()).map_err(PublishError::from)?;
+    let sink = connect::sink(&pipeline, &outputs).map_err(|error| RunError::Sink { error, batch: None })?;
     let guarantee = sink.guarantee();
     let loader = MapperLoader {
         host,

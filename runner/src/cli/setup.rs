@@ -2,17 +2,11 @@
 
 use super::Common;
 use super::output::{Exit, Failure};
-use crate::config::{Location, Pipeline, SinkConfig, SourceConfig, Tables};
+use crate::config::Pipeline;
 use crate::host::{Host, HostError, HostLimits};
 use crate::publish::ComponentFolders;
-use crate::record::OutputSchema;
-use crate::sink::parquet::{ParquetSink, ParquetSinkOptions};
-use crate::sink::sqlite::{SqliteSink, SqliteSinkOptions};
-use crate::sink::{Sink, SinkError};
-use crate::source::files::{FilesSource, open_store};
-use crate::source::{Source, SourceError};
+use crate::source::files::open_store;
 use crate::store::{BatchStore, ContentStore, Objects, StateStore};
-use arrow::datatypes::SchemaRef;
 use std::path::{Path, PathBuf};
 
 /// Folders below `--state`.
@@ -102,15 +96,11 @@ fn objects(common: &Common) -> Result<Objects, Failure> {
     match &common.storage {
         None => Ok(Objects::local(&Folders::of(common).store())?),
         Some(url) if url.contains("://") => {
-            let (store, prefix) = open_store(url).map_err(|e| storage_failure(url, &e))?;
+            let (store, prefix) = open_store(url).map_err(|e| Failure::usage(e.what, e.hint))?;
             Ok(Objects::remote(store, prefix, url.clone()))
         }
         Some(path) => Ok(Objects::local(Path::new(path))?),
     }
-}
-
-fn storage_failure(url: &str, error: &SourceError) -> Failure {
-    Failure::usage(format!("cannot open the storage {url}: {error}"), "use a folder or s3://bucket/prefix")
 }
 
 /// Where components are looked for by label.
@@ -142,35 +132,4 @@ pub fn host(cache: &Path, pipeline: Option<&Pipeline>) -> Result<Host, Failure> 
         fate: None,
         hint: "see `gristmill doctor`".into(),
     })
-}
-
-/// The pipeline's source, for its frozen columns.
-pub fn source(pipeline: &Pipeline, columns: SchemaRef, spool: &Path) -> Result<Box<dyn Source>, SourceError> {
-    let SourceConfig::Files(config) = &pipeline.source;
-    Ok(Box::new(FilesSource::open(config, columns, spool)?))
-}
-
-/// The pipeline's sink.
-pub fn sink(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<Box<dyn Sink>, SinkError> {
-    let tables = outputs.iter().map(|o| (o.name.clone(), pipeline.table(&o.name).table)).collect();
-    match &pipeline.sink {
-        SinkConfig::Sqlite { path, .. } => Ok(Box::new(SqliteSink::new(SqliteSinkOptions { path: path.clone(), tables }))),
-        SinkConfig::Parquet { url, .. } => {
-            let target = match url {
-                Location::Local(path) => path.display().to_string(),
-                Location::Url(url) => url.to_string(),
-            };
-            Ok(Box::new(ParquetSink::new(ParquetSinkOptions::open(&target, tables)?)))
-        }
-    }
-}
-
-impl Tables {
-    /// Outputs that the pipeline names.
-    pub fn named(&self) -> Box<dyn Iterator<Item = &str> + '_> {
-        match self {
-            Self::Single(_) => Box::new(std::iter::empty()),
-            Self::PerOutput(tables) => Box::new(tables.keys().map(String::as_str)),
-        }
-    }
 }

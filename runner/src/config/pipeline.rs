@@ -193,6 +193,16 @@ pub enum Tables {
     PerOutput(BTreeMap<String, TableConfig>),
 }
 
+impl Tables {
+    /// Outputs that the pipeline names.
+    pub fn named(&self) -> Box<dyn Iterator<Item = &str> + '_> {
+        match self {
+            Self::Single(_) => Box::new(std::iter::empty()),
+            Self::PerOutput(tables) => Box::new(tables.keys().map(String::as_str)),
+        }
+    }
+}
+
 /// A table of the target. What is none is the default: see [`Pipeline::table`].
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TableConfig {

@@ -3,12 +3,12 @@
 use super::loader::Identities;
 use super::resolve::blame;
 use super::{ComponentFolders, Known, PublishError, Resolved, dictionary, resolve};
+use crate::connect;
 use crate::config::{At, Pipeline, SourceConfig, Tables};
 use crate::drive::normalize::{Normalizer, can_version};
 use crate::host::{Dictionaries, Host, PlannedStage, Stage};
 use crate::record::OutputSchema;
 use crate::schema::{from_arrow, to_arrow};
-use crate::source::files;
 use arrow::datatypes::SchemaRef;
 use gristmill_core::id::SchemaId;
 use gristmill_core::pins::Pin;
@@ -68,19 +68,19 @@ async fn source_columns(
     known: Option<Known<'_>>,
     spool: &Path,
 ) -> Result<(Schema, bool), PublishError> {
-    let SourceConfig::Files(config) = &pipeline.source;
+    let SourceConfig::Files(files) = &pipeline.source;
     let frozen = match known {
         Some(known) => known.state.frozen_source(&pipeline.task, &pipeline.schema).await?,
         None => None,
     };
-    match (frozen, &config.columns) {
+    match (frozen, &files.columns) {
         (Some(frozen), None) => Ok((frozen.schema, frozen.inferred)),
         (Some(frozen), Some(columns)) => {
             same_schema(pipeline, At::SourceColumns, &pipeline.schema, "the source's columns", &frozen.schema, columns)?;
             Ok((frozen.schema, frozen.inferred))
         }
         (None, Some(columns)) => Ok((columns.clone(), false)),
-        (None, None) => Ok((files::infer(config, spool).await?, true)),
+        (None, None) => Ok((connect::infer_source(&pipeline.source, spool).await?, true)),
     }
 }
 

@@ -8,7 +8,7 @@ use arrow::csv::reader::Format;
 use arrow::csv::{ReaderBuilder, reader};
 use arrow::error::ArrowError;
 use gristmill_core::pins::DictionaryPin;
-use gristmill_core::schema::{Field, Schema, SchemaError};
+use gristmill_core::schema::{Field, Schema, InvalidSchema};
 use std::io::Cursor;
 
 /// Largest dictionary file.
@@ -28,7 +28,7 @@ pub enum DictionaryFileError {
     #[error(transparent)]
     Type(#[from] UnsupportedType),
     #[error(transparent)]
-    Schema(#[from] SchemaError),
+    Schema(#[from] InvalidSchema),
     #[error(transparent)]
     Keys(#[from] DictionaryError),
 }

@@ -211,9 +211,9 @@ fn count(output: &MappedOutput) -> Result<OutputReceipt, SinkError> {
     Ok(OutputReceipt {
         output: output.name.clone(),
         rows: counts.total(),
-        inserted: counts.insert_count,
-        updated: counts.update_count,
-        deleted: counts.delete_count,
+        inserted: counts.inserts,
+        updated: counts.updates,
+        deleted: counts.deletes,
         ..OutputReceipt::default()
     })
 }

@@ -1,0 +1,73 @@
+//! From a pipeline's configuration to its connectors: the one place that knows which key means which.
+
+use crate::config::{self, FilesConfig, Location, Pipeline, SinkConfig, SourceConfig};
+use crate::record::OutputSchema;
+use crate::sink::parquet::{ParquetSink, ParquetSinkOptions};
+use crate::sink::sqlite::{SqliteSink, SqliteSinkOptions};
+use crate::sink::{Sink, SinkError};
+use crate::source::files::{self, CsvOptions, FilesOptions, FilesRoot, FilesSource, open_store};
+use crate::source::{Source, SourceError};
+use arrow::datatypes::SchemaRef;
+use gristmill_core::schema::Schema;
+use std::path::Path;
+
+/// The source's columns, from what it holds now.
+pub async fn infer_source(config: &SourceConfig, spool: &Path) -> Result<Schema, SourceError> {
+    let SourceConfig::Files(files) = config;
+    let pattern = files.pattern.as_deref().map(files::parse_pattern).transpose()?;
+    let arrow = files::infer_schema(&root(files)?, pattern.as_ref(), &format(files), spool).await?;
+    crate::schema::from_arrow(&arrow).map_err(|e| SourceError::Mismatch {
+        what: format!("the source's columns cannot be used: {e}"),
+        hint: "name the columns and their types in the pipeline".into(),
+    })
+}
+
+/// The pipeline's source, for its frozen columns.
+pub fn source(config: &SourceConfig, columns: SchemaRef, spool: &Path) -> Result<Box<dyn Source>, SourceError> {
+    let SourceConfig::Files(files) = config;
+    Ok(Box::new(FilesSource::new(FilesOptions {
+        root: root(files)?,
+        pattern: files.pattern.as_deref().map(files::parse_pattern).transpose()?,
+        format: format(files),
+        columns,
+        settle: files.settle,
+        max_field_bytes: files.max_field_bytes,
+        spool_dir: spool.to_owned(),
+    })?))
+}
+
+fn root(files: &FilesConfig) -> Result<FilesRoot, SourceError> {
+    match &files.url {
+        Location::Local(path) => Ok(FilesRoot::Local(path.clone())),
+        Location::Url(url) => Ok(FilesRoot::parse(url.as_str())?),
+    }
+}
+
+fn format(files: &FilesConfig) -> files::FileFormat {
+    match &files.format {
+        config::FileFormat::Jsonl => files::FileFormat::JsonLines,
+        config::FileFormat::Parquet => files::FileFormat::Parquet,
+        config::FileFormat::Csv(csv) => files::FileFormat::Csv(CsvOptions {
+            delimiter: csv.delimiter,
+            quote: Some(csv.quote),
+            header: csv.header,
+            null_values: csv.null_values.clone(),
+        }),
+    }
+}
+
+/// The pipeline's sink, for the outputs of its mapper.
+pub fn sink(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<Box<dyn Sink>, SinkError> {
+    let tables = outputs.iter().map(|o| (o.name.clone(), pipeline.table(&o.name).table)).collect();
+    match &pipeline.sink {
+        SinkConfig::Sqlite { path, .. } => Ok(Box::new(SqliteSink::new(SqliteSinkOptions { path: path.clone(), tables }))),
+        SinkConfig::Parquet { url: Location::Local(path), .. } => {
+            Ok(Box::new(ParquetSink::new(ParquetSinkOptions::local(path)?)))
+        }
+        SinkConfig::Parquet { url: Location::Url(url), .. } => {
+            let (store, prefix) = open_store(url.as_str())
+                .map_err(|e| SinkError::Mismatch { what: e.what, hint: e.hint })?;
+            Ok(Box::new(ParquetSink::new(ParquetSinkOptions { store, prefix })))
+        }
+    }
+}
