@@ -47,7 +47,11 @@ pub(super) fn check(raw: &RawPipeline, text: &str, base_dir: &Path, shown: Shown
     let task = checker.id(At::Task, "task", &raw.task, TaskId::new);
     let schema = checker.id(At::Schema, "schema", &raw.schema, SchemaId::new);
     let source = checker.source(&raw.source);
-    let identity = checker.identity(At::Identity, "identity", &raw.identity);
+    let identity = checker.identity("identity", &raw.identity);
+    checker.site(At::Identity, raw.identity.span);
+    for column in &raw.identity.value {
+        checker.site(At::IdentityColumn(column.value.clone()), column.span);
+    }
     let source_version = checker.source_version(raw.source_version.as_ref());
     let (transforms, canonical_transforms) = checker.transforms(raw.transforms.as_ref());
     let batch = checker.batch(raw.batch.as_ref());
@@ -271,8 +275,7 @@ impl Checker<'_> {
     }
 
     /// A list of distinct column names.
-    fn identity(&mut self, at: At, what: &str, raw: &Located<Vec<Located<String>>>) -> Option<Vec<String>> {
-        self.site(at.clone(), raw.span);
+    fn identity(&mut self, what: &str, raw: &Located<Vec<Located<String>>>) -> Option<Vec<String>> {
         let before = self.problems.len();
         if raw.value.is_empty() {
             let hint = "name the columns that together tell one record from another: `[id]`";
@@ -284,9 +287,6 @@ impl Checker<'_> {
         }
         let mut seen = BTreeSet::new();
         for column in &raw.value {
-            if at == At::Identity {
-                self.site(At::IdentityColumn(column.value.clone()), column.span);
-            }
             if column.value.is_empty() {
                 self.refuse(column.span, "a column name is empty", "write the name of a column");
             } else if !seen.insert(&column.value) {

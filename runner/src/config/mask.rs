@@ -67,11 +67,13 @@ fn is_secret_key(key: &str) -> bool {
 fn secret_values(line: &str) -> Vec<(usize, usize)> {
     let mut ranges = Vec::new();
     for (colon, _) in line.match_indices(':') {
-        let key_start = line[..colon].rfind(|c: char| c.is_whitespace() || "{[,".contains(c)).map_or(0, |at| at + 1);
-        let (key, after) = (&line[key_start..colon], &line[colon + 1..]);
+        let after = &line[colon + 1..];
         // A colon inside a value ends no key: only one before a space does, or one after a quoted key.
-        let ends_key = after.starts_with(char::is_whitespace) || key.ends_with(['"', '\'']);
-        if !ends_key || !is_secret_key(key) {
+        if !after.starts_with(char::is_whitespace) && !line[..colon].ends_with(['"', '\'']) {
+            continue;
+        }
+        let key_start = line[..colon].rfind(|c: char| c.is_whitespace() || "{[,".contains(c)).map_or(0, |at| at + 1);
+        if !is_secret_key(&line[key_start..colon]) {
             continue;
         }
         let value = after.trim_start();

@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 /// A pipeline: where records come from, what they become and where they go.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Pipeline")]
 pub(super) struct RawPipeline {
     /// Version of this file's form: 1.
     #[schemars(schema_with = "version_schema")]
@@ -41,6 +42,7 @@ pub(super) struct RawPipeline {
 /// Exactly one kind of source.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "Source")]
 pub(super) enum RawSource {
     /// Files in a folder or below an object store's prefix, each read once per version.
     Files(RawFiles),
@@ -49,6 +51,7 @@ pub(super) enum RawSource {
 /// A files source.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Files")]
 pub(super) struct RawFiles {
     /// The folder: a path relative to this file, `file:///absolute/path/`, or `s3://bucket/prefix/`.
     pub url: Located<String>,
@@ -75,6 +78,7 @@ pub(super) struct RawFiles {
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(transform = allow_words)]
+#[schemars(rename = "Format")]
 pub(super) enum RawFormat {
     /// Comma-separated values, RFC 4180.
     Csv(RawCsv),
@@ -87,11 +91,13 @@ pub(super) enum RawFormat {
 /// No options.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Nothing")]
 pub(super) struct RawNothing {}
 
 /// Options of CSV files.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Csv")]
 pub(super) struct RawCsv {
     /// The character between fields. Default: `,`. A tab is written `"\t"`.
     #[serde(default)]
@@ -101,6 +107,7 @@ pub(super) struct RawCsv {
     pub quote: Option<Located<String>>,
     /// Whether the first line names the columns. Default: true. Without it, `columns` must.
     #[serde(default)]
+    #[schemars(schema_with = "bool_schema")]
     pub header: Option<Located<bool>>,
     /// Fields that mean null, as they stand in the file. Default: the empty field.
     #[serde(default)]
@@ -110,6 +117,7 @@ pub(super) struct RawCsv {
 /// What orders the versions of one record.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SourceVersion")]
 pub(super) enum RawSourceVersion {
     /// The record's place in the source: later files win, and within a file later records.
     Position,
@@ -122,6 +130,7 @@ pub(super) enum RawSourceVersion {
 /// What happens to records on their way.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Transforms")]
 pub(super) struct RawTransforms {
     /// Turns the source's columns into change records, before they are stored. Default: they are the change records.
     #[serde(default)]
@@ -140,6 +149,7 @@ pub(super) struct RawTransforms {
 /// A transform: its component and its configuration.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Stage")]
 pub(super) struct RawStage {
     /// A deployed component, `name@version`, or a path ending in `.wasm`.
     pub component: Located<String>,
@@ -151,6 +161,7 @@ pub(super) struct RawStage {
 /// A dictionary.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Dictionary")]
 pub(super) struct RawDictionary {
     /// A CSV file with a header, relative to this file.
     pub file: Located<String>,
@@ -165,6 +176,7 @@ pub(super) struct RawDictionary {
 /// What one call of a transform may use. A call that needs more is stopped, and its rows are judged one by one.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Limits")]
 pub(super) struct RawLimits {
     /// Time. Default: `10s`.
     #[serde(default)]
@@ -183,6 +195,7 @@ pub(super) struct RawLimits {
 /// A batch closes at the first limit that it reaches.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Batch")]
 pub(super) struct RawBatch {
     /// Records in a batch. Default: 50000.
     #[serde(default)]
@@ -201,6 +214,7 @@ pub(super) struct RawBatch {
 /// Exactly one kind of sink.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "Sink")]
 pub(super) enum RawSink {
     /// Tables of a SQLite database.
     Sqlite(RawSqlite),
@@ -211,6 +225,7 @@ pub(super) enum RawSink {
 /// A SQLite sink.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Sqlite")]
 pub(super) struct RawSqlite {
     /// The database file: `sqlite://flights.db` relative to this file, or `sqlite:///absolute/path.db`.
     pub url: Located<String>,
@@ -225,6 +240,7 @@ pub(super) struct RawSqlite {
 /// A Parquet sink.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Parquet")]
 pub(super) struct RawParquet {
     /// The folder: a path relative to this file, `file:///absolute/path/`, or `s3://bucket/prefix/`.
     pub url: Located<String>,
@@ -239,6 +255,7 @@ pub(super) struct RawParquet {
 /// One table of the target.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Table")]
 pub(super) struct RawTable {
     /// Its name in the target. Default: the output's.
     #[serde(default)]
@@ -252,6 +269,7 @@ pub(super) struct RawTable {
 /// How many records may be refused before the task stops for a person. Without it, one in a hundred.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "DeadLetters")]
 pub(super) struct RawDeadLetters {
     /// Refused records over records read, from 0 to 1, over the whole history of the task.
     #[serde(default)]
@@ -275,27 +293,38 @@ fn version_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "const": 1 })
 }
 
+/// Whatever a value has to be, a variable may stand for it.
+fn or_variable(forms: &[serde_json::Value]) -> Schema {
+    let mut forms = forms.to_vec();
+    forms.push(serde_json::json!({ "type": "string", "pattern": "\\$\\{" }));
+    json_schema!({ "anyOf": forms })
+}
+
 fn id_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$" })
+    or_variable(&[serde_json::json!({ "type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$" })])
+}
+
+fn bool_schema(_: &mut SchemaGenerator) -> Schema {
+    or_variable(&[serde_json::json!({ "type": "boolean" })])
 }
 
 fn count_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "integer", "minimum": 0 })
+    or_variable(&[serde_json::json!({ "type": "integer", "minimum": 0 })])
 }
 
 fn ratio_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "number", "minimum": 0, "maximum": 1 })
+    or_variable(&[serde_json::json!({ "type": "number", "minimum": 0, "maximum": 1 })])
 }
 
 fn size_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "anyOf": [
-        { "type": "integer", "minimum": 0 },
-        { "type": "string", "pattern": "^[0-9_]+ ?(B|kB|KB|MB|GB|KiB|MiB|GiB)$|^\\$\\{" },
-    ] })
+    or_variable(&[
+        serde_json::json!({ "type": "integer", "minimum": 0 }),
+        serde_json::json!({ "type": "string", "pattern": "^[0-9_]+ *(B|kB|KB|MB|GB|KiB|MiB|GiB)$" }),
+    ])
 }
 
 fn duration_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": "^[0-9_]+ ?(ms|s|m|h)$|^\\$\\{" })
+    or_variable(&[serde_json::json!({ "type": "string", "pattern": "^[0-9_]+ *(ms|s|m|h)$" })])
 }
 
 /// A kind without options is written as a word.

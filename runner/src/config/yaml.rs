@@ -142,20 +142,17 @@ impl Tree<'_> {
             Raw::Bool(value) => (Kind::Bool(value), written.to_owned()),
             Raw::Integer(value) => (Kind::Integer(value), written.to_owned()),
             Raw::Float(value) => (Kind::Float(value), written.to_owned()),
-            Raw::Text(value) => {
-                let plain = self.is_plain(defined);
-                match variables::replaced(&value, self.env) {
-                    Ok(None) => (Kind::Text(value.clone()), value),
-                    Ok(Some(value)) => {
-                        from_variable = true;
-                        (if plain { resolved(&value) } else { Kind::Text(value.clone()) }, value)
-                    }
-                    Err(no_value) => {
-                        self.problems.push(no_value_problem(span, no_value));
-                        (Kind::Null, String::new())
-                    }
+            Raw::Text(value) => match variables::replaced(&value, self.env) {
+                Ok(None) => (Kind::Text(value.clone()), value),
+                Ok(Some(value)) => {
+                    from_variable = true;
+                    (if self.is_plain(defined) { resolved(&value) } else { Kind::Text(value.clone()) }, value)
                 }
-            }
+                Err(no_value) => {
+                    self.problems.push(no_value_problem(span, no_value));
+                    (Kind::Null, String::new())
+                }
+            },
             Raw::List(items) => (Kind::List(items.into_iter().map(|item| self.node(item)).collect()), String::new()),
             Raw::Map(entries) => {
                 let entries = entries.into_iter().map(|(key, value)| (self.key(key), self.node(value))).collect();

@@ -114,13 +114,7 @@ impl Checker<'_> {
                 self.refuse(name.span, message, "give each output a table of its own");
             }
             let identity = match &raw.value.identity {
-                Some(identity) => {
-                    let at = At::Table(output.value.clone());
-                    let what = format!("identity of {}", output.value);
-                    let identity = self.identity(at.clone(), &what, identity);
-                    self.site(at, output.span);
-                    identity
-                }
+                Some(identity) => self.identity(&format!("identity of {}", output.value), identity),
                 None => None,
             };
             let table = raw.value.table.as_ref().map(|table| table.value.clone());

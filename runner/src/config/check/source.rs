@@ -49,10 +49,7 @@ impl Checker<'_> {
                 self.site(At::SourceColumn(name.value.clone()), name.span);
             }
         }
-        let columns = match &raw.columns {
-            Some(columns) => Some(self.columns(columns)),
-            None => None,
-        };
+        let columns = raw.columns.as_ref().map(|columns| self.columns(columns));
         let format = match &raw.format {
             RawFormat::Csv(csv) => self.csv(csv, raw).map(FileFormat::Csv),
             RawFormat::Jsonl(_) => Some(FileFormat::Jsonl),
