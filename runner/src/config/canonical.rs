@@ -1,6 +1,6 @@
 //! JSON in one form only: sorted keys, no spaces.
 
-use super::raw::{Entries, Free, Located};
+use super::values::{Entries, Free, Located};
 use gristmill_core::digest::Digest;
 use serde::Serialize;
 use std::collections::BTreeMap;

@@ -2,23 +2,25 @@
 //!
 //! Each check stands alone, so that one run reports every mistake.
 
+mod paths;
 mod sink;
 mod source;
 mod transforms;
 
 use super::canonical::Json;
 use super::diagnosis::{Problem, Shown, Span};
-use super::pipeline::{At, BatchLimits, Location, Pipeline};
-use super::raw::{Entries, Located, RawBatch, RawDeadLetters, RawPipeline, RawSourceVersion, Scalar};
+use super::mask;
+use super::pipeline::{At, BatchLimits, Pipeline};
+use super::raw::{RawBatch, RawDeadLetters, RawPipeline, RawSourceVersion};
 use super::units::{self, NotAQuantity};
-use super::{mask, suggest};
+use super::values::{Entries, Located, Scalar};
 use gristmill_core::dead_letter::DeadLetterLimit;
 use gristmill_core::id::{InvalidId, SchemaId, TaskId};
 use gristmill_core::schema::{Field, InvalidSchema, LogicalType, Schema};
 use gristmill_core::version::VersionSource;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 /// The share of records that may be refused where the pipeline says nothing.
@@ -45,7 +47,11 @@ pub(super) fn check(raw: &RawPipeline, text: &str, base_dir: &Path, shown: Shown
     let task = checker.id(At::Task, "task", &raw.task, TaskId::new);
     let schema = checker.id(At::Schema, "schema", &raw.schema, SchemaId::new);
     let source = checker.source(&raw.source);
-    let identity = checker.identity(At::Identity, "identity", &raw.identity);
+    let identity = checker.identity("identity", &raw.identity);
+    checker.site(At::Identity, raw.identity.span);
+    for column in &raw.identity.value {
+        checker.site(At::IdentityColumn(column.value.clone()), column.span);
+    }
     let source_version = checker.source_version(raw.source_version.as_ref());
     let (transforms, canonical_transforms) = checker.transforms(raw.transforms.as_ref());
     let batch = checker.batch(raw.batch.as_ref());
@@ -135,7 +141,10 @@ impl Checker<'_> {
         }
         let written = self.text.get(located.span.offset..located.span.offset + located.span.len).unwrap_or_default();
         // An alias does not hold the reference itself.
-        if written.contains("${") { mask::masked_url(written) } else { "${…}".to_owned() }
+        if !written.contains("${") {
+            return "${…}".to_owned();
+        }
+        mask::masked_url(written.trim_matches(['"', '\'']))
     }
 
     /// The place of a mistake inside a text, if the text stands in the file as it is.
@@ -146,7 +155,11 @@ impl Checker<'_> {
         let inner = written.get(quote..written.len().saturating_sub(quote));
         let place = located.value.char_indices().nth(characters);
         match (inner == Some(&located.value), place) {
-            (true, Some((at, c))) => Span { offset: span.offset + quote + at, len: c.len_utf8() },
+            (true, Some((at, first))) => {
+                let word = located.value[at..].find(|c: char| !c.is_alphanumeric() && c != '_');
+                let len = word.unwrap_or(located.value.len() - at).max(first.len_utf8());
+                Span { offset: span.offset + quote + at, len }
+            }
             _ => span,
         }
     }
@@ -163,7 +176,8 @@ impl Checker<'_> {
             Ok(id) => Some(id),
             Err(InvalidId { rule, .. }) => {
                 let shown = self.shown(text);
-                let plain: String = text.value.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
+                let plain: String =
+                    text.value.to_lowercase().chars().map(|c| if c.is_alphanumeric() { c } else { '-' }).collect();
                 let hint = match new(plain.trim_matches('-').to_owned()) {
                     Ok(_) if !text.from_variable => format!("{rule}: `{}`?", plain.trim_matches('-')),
                     _ => rule.to_owned(),
@@ -261,8 +275,7 @@ impl Checker<'_> {
     }
 
     /// A list of distinct column names.
-    fn identity(&mut self, at: At, what: &str, raw: &Located<Vec<Located<String>>>) -> Option<Vec<String>> {
-        self.site(at.clone(), raw.span);
+    fn identity(&mut self, what: &str, raw: &Located<Vec<Located<String>>>) -> Option<Vec<String>> {
         let before = self.problems.len();
         if raw.value.is_empty() {
             let hint = "name the columns that together tell one record from another: `[id]`";
@@ -274,9 +287,6 @@ impl Checker<'_> {
         }
         let mut seen = BTreeSet::new();
         for column in &raw.value {
-            if at == At::Identity {
-                self.site(At::IdentityColumn(column.value.clone()), column.span);
-            }
             if column.value.is_empty() {
                 self.refuse(column.span, "a column name is empty", "write the name of a column");
             } else if !seen.insert(&column.value) {
@@ -328,7 +338,11 @@ impl Checker<'_> {
         match Schema::new(fields) {
             Ok(schema) => Some(schema),
             Err(InvalidSchema::Empty) => {
-                self.refuse(raw.span, "`columns` is empty", "list the columns, or leave `columns` out to have them inferred");
+                self.refuse(
+                    raw.span,
+                    "`columns` is empty",
+                    "list the columns, or leave `columns` out to have them inferred",
+                );
                 None
             }
             Err(invalid) => {
@@ -336,94 +350,5 @@ impl Checker<'_> {
                 None
             }
         }
-    }
-
-    /// A path relative to the pipeline file.
-    fn path(&self, text: &str) -> PathBuf {
-        self.base_dir.join(text)
-    }
-
-    /// A file that must exist.
-    fn file(&mut self, what: &str, text: &Located<String>) -> Option<PathBuf> {
-        let path = self.path(&text.value);
-        if path.is_file() {
-            return Some(path);
-        }
-        let shown = self.shown(text);
-        let message = match path.is_dir() {
-            true => format!("the {what} `{shown}` is a folder, not a file"),
-            false => format!("the {what} `{shown}` does not exist"),
-        };
-        let hint = self.neighbour(text).unwrap_or_else(|| "the path is relative to the folder of this file".to_owned());
-        self.refuse(text.span, message, hint);
-        None
-    }
-
-    /// "Did you mean" for a path, from what stands where it points.
-    fn neighbour(&self, text: &Located<String>) -> Option<String> {
-        if text.from_variable {
-            return None;
-        }
-        let path = Path::new(text.value.trim_end_matches('/'));
-        let name = path.file_name()?.to_str()?;
-        let folder = path.parent()?;
-        let entries = std::fs::read_dir(self.base_dir.join(folder)).ok()?.take(1_000);
-        let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
-        names.sort();
-        let nearest = suggest::nearest(name, names.iter().map(String::as_str))?;
-        Some(format!("did you mean `{}`?", folder.join(nearest).display()))
-    }
-
-    /// A folder, here or in an object store. None: refused.
-    fn location(&mut self, text: &Located<String>) -> Option<Location> {
-        let value = text.value.as_str();
-        let shown = self.shown(text);
-        if value.trim().is_empty() {
-            self.refuse(text.span, "`url` is empty", "write a folder, such as `data/`, or `s3://bucket/prefix/`");
-            return None;
-        }
-        let Some((scheme, rest)) = value.split_once("://") else {
-            return Some(Location::Local(self.path(value)));
-        };
-        match scheme {
-            "file" if rest.starts_with('/') => Some(Location::Local(PathBuf::from(rest))),
-            "file" => {
-                let hint = format!("write `file:///absolute/path/`, or `{}` for a path relative to this file", self.shown_rest(text, rest));
-                self.refuse(text.span, format!("`{shown}` is not an absolute path"), hint);
-                None
-            }
-            "s3" => self.object_store(text),
-            _ => {
-                let hint = "use a path relative to this file, `file:///absolute/path/` or `s3://bucket/prefix/`";
-                self.refuse(text.span, format!("`{shown}`: the scheme `{scheme}` is not supported"), hint);
-                None
-            }
-        }
-    }
-
-    fn shown_rest(&self, text: &Located<String>, rest: &str) -> String {
-        if text.from_variable { "a/path/".to_owned() } else { rest.to_owned() }
-    }
-
-    fn object_store(&mut self, text: &Located<String>) -> Option<Location> {
-        let shown = self.shown(text);
-        let url = match url::Url::parse(&text.value) {
-            Ok(url) if url.host_str().is_some_and(|host| !host.is_empty()) => url,
-            _ => {
-                self.refuse(text.span, format!("`{shown}` names no bucket"), "write `s3://bucket/prefix/`");
-                return None;
-            }
-        };
-        if !url.username().is_empty() || url.password().is_some() {
-            let hint = "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment instead";
-            self.refuse(text.span, "credentials do not belong into a pipeline file", hint);
-            return None;
-        }
-        if url.query().is_some() || url.fragment().is_some() {
-            let hint = "write `s3://bucket/prefix/`; the region and the endpoint are set by AWS_REGION and AWS_ENDPOINT";
-            self.refuse(text.span, format!("`{shown}` has more than a bucket and a prefix"), hint);
-            return None;
-        }
-        Some(Location::Url(url))
     }
 }

@@ -146,9 +146,7 @@ impl Decoder {
     fn entries(self) -> Result<(Vec<(Key, Node)>, Self), Mistake> {
         let Self { node, path, blame, notes } = self;
         match node.kind {
-            Kind::Map(entries) => {
-                Ok((entries, Self { node: Node { kind: Kind::Null, ..node }, path, blame, notes }))
-            }
+            Kind::Map(entries) => Ok((entries, Self { node: Node { kind: Kind::Null, ..node }, path, blame, notes })),
             // `transforms:` with nothing below it is an empty mapping.
             Kind::Null => Ok((Vec::new(), Self { node, path, blame, notes })),
             _ => {
@@ -168,7 +166,8 @@ impl Decoder {
     }
 
     fn missing(&self, field: &'static str) -> Mistake {
-        let misspelt = |note: &Unknown| note.meant.as_ref().is_some_and(|(path, meant)| *path == self.path && *meant == field);
+        let misspelt =
+            |note: &Unknown| note.meant.as_ref().is_some_and(|(path, meant)| *path == self.path && *meant == field);
         if self.notes.borrow().iter().any(misspelt) {
             return Mistake::Implied;
         }
@@ -208,7 +207,9 @@ impl<'de> de::Deserializer<'de> for Decoder {
             Kind::Integer(value) => match (i64::try_from(*value), u64::try_from(*value)) {
                 (Ok(value), _) => visitor.visit_i64(value),
                 (_, Ok(value)) => visitor.visit_u64(value),
-                _ => Err(Mistake::Unplaced("this number does not fit into 64 bits: quote it to keep its digits".to_owned())),
+                _ => Err(Mistake::Unplaced(
+                    "this number does not fit into 64 bits: quote it to keep its digits".to_owned(),
+                )),
             },
             Kind::Float(value) => visitor.visit_f64(*value),
             Kind::Text(value) => visitor.visit_str(value),
@@ -221,6 +222,10 @@ impl<'de> de::Deserializer<'de> for Decoder {
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
         match self.node.kind {
             Kind::Bool(value) => visitor.visit_bool(value),
+            // A variable in a flow mapping has to be quoted, and so comes as text.
+            Kind::Text(_) if self.node.from_variable && matches!(self.node.text.as_str(), "true" | "false") => {
+                visitor.visit_bool(self.node.text == "true")
+            }
             _ => Err(self.expected("true or false", "write `true` or `false`, without quotes")),
         }
     }
@@ -228,9 +233,17 @@ impl<'de> de::Deserializer<'de> for Decoder {
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
         match &self.node.kind {
             Kind::Text(value) => visitor.visit_str(value).map_err(|mistake: Mistake| mistake.at(self.span())),
+            // Quoted is what a variable's value would have to be to stay text.
+            Kind::Bool(_) | Kind::Integer(_) | Kind::Float(_) if self.node.from_variable => {
+                Err(self.expected("text", "put the reference in quotes: \"${…}\""))
+            }
             Kind::Bool(_) | Kind::Integer(_) | Kind::Float(_) => {
                 let hint = format!("put it in quotes: \"{}\"", self.node.text);
                 Err(self.expected("text", &hint))
+            }
+            // What `{ at: timestamp(us, UTC) }` is to YAML: two keys.
+            Kind::Null if self.path.ends_with([')', '>']) => {
+                Err(self.expected("text", "quote a value that contains a comma: \"timestamp(us, UTC)\""))
             }
             Kind::Null => Err(self.expected("text", "write it on the line of its key")),
             _ => Err(self.expected("text", "write one plain or quoted text")),
@@ -251,7 +264,12 @@ impl<'de> de::Deserializer<'de> for Decoder {
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Mistake> {
         if name == LOCATED {
             let span = self.span();
-            return visitor.visit_seq(LocatedAccess { from_variable: self.node.from_variable, decoder: Some(self), span, next: 0 });
+            return visitor.visit_seq(LocatedAccess {
+                from_variable: self.node.from_variable,
+                decoder: Some(self),
+                span,
+                next: 0,
+            });
         }
         if name == SCALAR {
             return match &self.node.kind {
@@ -276,6 +294,7 @@ impl<'de> de::Deserializer<'de> for Decoder {
         let blame = self.blame;
         let hint = match &self.node.kind {
             Kind::Null | Kind::Map(_) => "write `[first, second]`".to_owned(),
+            _ if self.node.from_variable => "write `[\"${…}\"]`".to_owned(),
             _ => format!("write `[{}]`", self.node.text),
         };
         let Kind::List(items) = &self.node.kind else {
@@ -331,8 +350,12 @@ impl<'de> de::Deserializer<'de> for Decoder {
         let one_of = || variants.iter().map(|variant| format!("`{variant}`")).collect::<Vec<_>>().join(", ");
         if let Kind::Text(text) = &self.node.kind {
             let Some(variant) = variants.iter().find(|variant| *variant == text) else {
-                let problem = Problem::new(self.node.span, format!("{} cannot be `{text}`", self.name()));
-                return Err(Mistake::At(problem.hint(suggest::hint(text, "it is one of", variants.iter().copied()))));
+                let (what, hint) = match self.node.from_variable {
+                    true => ("the value of the variable".to_owned(), format!("it is one of {}", one_of())),
+                    false => (format!("`{text}`"), suggest::hint(text, "it is one of", variants.iter().copied())),
+                };
+                let problem = Problem::new(self.node.span, format!("{} cannot be {what}", self.name()));
+                return Err(Mistake::At(problem.hint(hint)));
             };
             // A word alone stands for the word with nothing to say about it.
             let content = self.child(variant, Node { kind: Kind::Null, ..self.node.clone() }, self.node.span);
@@ -354,7 +377,8 @@ impl<'de> de::Deserializer<'de> for Decoder {
         if known.len() > 1 {
             let second = &known[1].1;
             let names = known.iter().map(|(variant, ..)| format!("`{variant}`")).collect::<Vec<_>>().join(" and ");
-            let problem = Problem::new(second.span, format!("{} takes one kind only, here are {names}", decoder.name()));
+            let problem =
+                Problem::new(second.span, format!("{} takes one kind only, here are {names}", decoder.name()));
             return Err(Mistake::At(problem.hint("keep one; a second one is a pipeline of its own")));
         }
         match known.pop() {
@@ -449,7 +473,7 @@ impl<'de> de::VariantAccess<'de> for VariantAccess {
     }
 }
 
-/// Hands a [`super::raw::Located`] its value, its span and whether it comes from a variable.
+/// Hands a [`super::values::Located`] its value, its span and whether it comes from a variable.
 struct LocatedAccess {
     decoder: Option<Decoder>,
     span: Span,

@@ -1,7 +1,9 @@
 //! What is wrong with a pipeline file, where, and what to write instead.
 
 use super::mask::masked;
-use miette::{GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
+use miette::{
+    GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteSpanContents, SourceCode, SourceSpan, SpanContents,
+};
 use serde::Serialize;
 use std::fmt;
 use std::path::Path;
@@ -124,8 +126,12 @@ pub enum Style {
 }
 
 impl fmt::Display for Diagnosis {
+    /// The message; without a place in the file, after the file's name.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
+        match self.place {
+            Some(_) => f.write_str(&self.message),
+            None => write!(f, "{}: {}", self.shown.file, self.message),
+        }
     }
 }
 impl std::error::Error for Diagnosis {}

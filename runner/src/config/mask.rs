@@ -67,11 +67,15 @@ fn is_secret_key(key: &str) -> bool {
 fn secret_values(line: &str) -> Vec<(usize, usize)> {
     let mut ranges = Vec::new();
     for (colon, _) in line.match_indices(':') {
+        let after = &line[colon + 1..];
+        // A colon inside a value ends no key: only one before a space does, or one after a quoted key.
+        if !after.starts_with(char::is_whitespace) && !line[..colon].ends_with(['"', '\'']) {
+            continue;
+        }
         let key_start = line[..colon].rfind(|c: char| c.is_whitespace() || "{[,".contains(c)).map_or(0, |at| at + 1);
         if !is_secret_key(&line[key_start..colon]) {
             continue;
         }
-        let after = &line[colon + 1..];
         let value = after.trim_start();
         let start = colon + 1 + (after.len() - value.len());
         let end = match value.chars().next() {
@@ -125,6 +129,8 @@ mod tests {
             ("secret_access_key: AbC/1", "secret_access_key: *****"),
             ("{ api-key: 'abc', b: 1 }", "{ api-key: *****, b: 1 }"),
             ("token: ${TOKEN}", "token: ${TOKEN}"),
+            ("{\"token\":\"abc\"}", "{\"token\":*****}"),
+            ("url: ${SECRET}:x", "url: ${SECRET}:x"),
             ("key: faa\ntask: x", "key: faa\ntask: x"),
             ("password: |\n  ab\n  cd\nx: 1\n", "password: *\n  **\n  **\nx: 1\n"),
         ] {

@@ -19,12 +19,14 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 mod units;
+mod values;
+mod variables;
 mod yaml;
 
 pub use diagnosis::{Diagnoses, Diagnosis, Style};
 pub use pipeline::{
-    At, BatchLimits, ComponentRef, CsvFormat, DictionaryConfig, FileFormat, FilesConfig, GuestLimits, Location, Pipeline,
-    SinkConfig, SourceConfig, StageConfig, TableConfig, Tables, Target, Transforms,
+    At, BatchLimits, ComponentRef, CsvFormat, DictionaryConfig, FileFormat, FilesConfig, GuestLimits, Location,
+    Pipeline, SinkConfig, SourceConfig, StageConfig, TableConfig, Tables, Target, Transforms,
 };
 
 use diagnosis::{Problem, Shown, Span};
@@ -58,7 +60,6 @@ fn read(path: &Path) -> Result<String, Diagnoses> {
         let problem = Problem { span: None, message, hint: Some(hint.to_owned()) };
         Diagnoses::new(&Shown::new(path, ""), vec![problem])
     };
-    let shown = path.display();
     // A device or a pipe has no size: the limit holds while reading.
     let bytes = std::fs::File::open(path).and_then(|file| {
         let mut bytes = Vec::new();
@@ -71,14 +72,14 @@ fn read(path: &Path) -> Result<String, Diagnoses> {
             std::io::ErrorKind::NotFound => "check the path, or start a pipeline with `gristmill init`",
             _ => "name the pipeline's YAML file",
         };
-        refused(format!("cannot read `{shown}`: {error}"), hint)
+        refused(format!("cannot be read: {error}"), hint)
     })?;
     if bytes.len() > yaml::FILE_MAX_BYTES {
-        let message = format!("`{shown}` is larger than {}", units::show_size(yaml::FILE_MAX_BYTES as u64));
+        let message = format!("the file is larger than {}", units::show_size(yaml::FILE_MAX_BYTES as u64));
         return Err(refused(message, "is this the right file?"));
     }
     String::from_utf8(bytes).map_err(|error| {
-        let message = format!("`{shown}` is not UTF-8 text from byte {}", error.utf8_error().valid_up_to());
+        let message = format!("the file is not UTF-8 text from byte {}", error.utf8_error().valid_up_to());
         refused(message, "save the file as UTF-8")
     })
 }
@@ -101,7 +102,9 @@ fn check_version(root: &Node) -> Result<(), Problem> {
         let first = entries.first().map_or(whole, |(key, _)| key.span);
         let near = entries.iter().find(|(key, _)| suggest::nearest(&key.text, ["version"]).is_some());
         return Err(match near {
-            Some((key, _)) => Problem::new(key.span, format!("unknown key `{}`", key.text)).hint("did you mean `version`?"),
+            Some((key, _)) => {
+                Problem::new(key.span, format!("unknown key `{}`", key.text)).hint("did you mean `version`?")
+            }
             None => Problem::new(first, "the file does not say its version").hint("begin the file with `version: 1`"),
         });
     };

@@ -1,16 +1,12 @@
 //! The pipeline file as it is written. Editors get their JSON Schema from these types, with these descriptions.
 
-use super::decode::{LOCATED, SCALAR, SHORT};
-use super::diagnosis::Span;
+use super::values::{Entries, Free, Located, Scalar, Short, ShortForm};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::de::{self, Deserialize, DeserializeOwned, Deserializer};
-use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
 
 /// A pipeline: where records come from, what they become and where they go.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Pipeline")]
 pub(super) struct RawPipeline {
     /// Version of this file's form: 1.
     #[schemars(schema_with = "version_schema")]
@@ -46,6 +42,7 @@ pub(super) struct RawPipeline {
 /// Exactly one kind of source.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "Source")]
 pub(super) enum RawSource {
     /// Files in a folder or below an object store's prefix, each read once per version.
     Files(RawFiles),
@@ -54,6 +51,7 @@ pub(super) enum RawSource {
 /// A files source.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Files")]
 pub(super) struct RawFiles {
     /// The folder: a path relative to this file, `file:///absolute/path/`, or `s3://bucket/prefix/`.
     pub url: Located<String>,
@@ -62,7 +60,7 @@ pub(super) struct RawFiles {
     pub pattern: Option<Located<String>>,
     /// What the files hold. `.gz` and `.zst` files are decompressed.
     pub format: RawFormat,
-    /// Columns and their types, in order: `{ year: int32, departed: timestamp(us, UTC) }`. Default: inferred from the
+    /// Columns and their types, in order; a type with a comma is quoted: `{ year: int32, departed: "timestamp(us, UTC)" }`. Default: inferred from the
     /// first files at the first run, then frozen.
     #[serde(default)]
     pub columns: Option<Located<Entries<Located<String>>>>,
@@ -80,6 +78,7 @@ pub(super) struct RawFiles {
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(transform = allow_words)]
+#[schemars(rename = "Format")]
 pub(super) enum RawFormat {
     /// Comma-separated values, RFC 4180.
     Csv(RawCsv),
@@ -92,11 +91,13 @@ pub(super) enum RawFormat {
 /// No options.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Nothing")]
 pub(super) struct RawNothing {}
 
 /// Options of CSV files.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Csv")]
 pub(super) struct RawCsv {
     /// The character between fields. Default: `,`. A tab is written `"\t"`.
     #[serde(default)]
@@ -106,6 +107,7 @@ pub(super) struct RawCsv {
     pub quote: Option<Located<String>>,
     /// Whether the first line names the columns. Default: true. Without it, `columns` must.
     #[serde(default)]
+    #[schemars(schema_with = "bool_schema")]
     pub header: Option<Located<bool>>,
     /// Fields that mean null, as they stand in the file. Default: the empty field.
     #[serde(default)]
@@ -115,6 +117,7 @@ pub(super) struct RawCsv {
 /// What orders the versions of one record.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SourceVersion")]
 pub(super) enum RawSourceVersion {
     /// The record's place in the source: later files win, and within a file later records.
     Position,
@@ -127,6 +130,7 @@ pub(super) enum RawSourceVersion {
 /// What happens to records on their way.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Transforms")]
 pub(super) struct RawTransforms {
     /// Turns the source's columns into change records, before they are stored. Default: they are the change records.
     #[serde(default)]
@@ -145,6 +149,7 @@ pub(super) struct RawTransforms {
 /// A transform: its component and its configuration.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Stage")]
 pub(super) struct RawStage {
     /// A deployed component, `name@version`, or a path ending in `.wasm`.
     pub component: Located<String>,
@@ -156,6 +161,7 @@ pub(super) struct RawStage {
 /// A dictionary.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Dictionary")]
 pub(super) struct RawDictionary {
     /// A CSV file with a header, relative to this file.
     pub file: Located<String>,
@@ -170,6 +176,7 @@ pub(super) struct RawDictionary {
 /// What one call of a transform may use. A call that needs more is stopped, and its rows are judged one by one.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Limits")]
 pub(super) struct RawLimits {
     /// Time. Default: `10s`.
     #[serde(default)]
@@ -188,6 +195,7 @@ pub(super) struct RawLimits {
 /// A batch closes at the first limit that it reaches.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Batch")]
 pub(super) struct RawBatch {
     /// Records in a batch. Default: 50000.
     #[serde(default)]
@@ -206,6 +214,7 @@ pub(super) struct RawBatch {
 /// Exactly one kind of sink.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "Sink")]
 pub(super) enum RawSink {
     /// Tables of a SQLite database.
     Sqlite(RawSqlite),
@@ -216,6 +225,7 @@ pub(super) enum RawSink {
 /// A SQLite sink.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Sqlite")]
 pub(super) struct RawSqlite {
     /// The database file: `sqlite://flights.db` relative to this file, or `sqlite:///absolute/path.db`.
     pub url: Located<String>,
@@ -230,6 +240,7 @@ pub(super) struct RawSqlite {
 /// A Parquet sink.
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Parquet")]
 pub(super) struct RawParquet {
     /// The folder: a path relative to this file, `file:///absolute/path/`, or `s3://bucket/prefix/`.
     pub url: Located<String>,
@@ -244,6 +255,7 @@ pub(super) struct RawParquet {
 /// One table of the target.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "Table")]
 pub(super) struct RawTable {
     /// Its name in the target. Default: the output's.
     #[serde(default)]
@@ -257,6 +269,7 @@ pub(super) struct RawTable {
 /// How many records may be refused before the task stops for a person. Without it, one in a hundred.
 #[derive(Debug, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "DeadLetters")]
 pub(super) struct RawDeadLetters {
     /// Refused records over records read, from 0 to 1, over the whole history of the task.
     #[serde(default)]
@@ -268,128 +281,6 @@ pub(super) struct RawDeadLetters {
     pub max_records: Option<Located<Scalar>>,
 }
 
-/// A value and where it stands.
-#[derive(Debug, Clone)]
-pub(super) struct Located<T> {
-    pub value: T,
-    pub span: Span,
-    /// The value holds that of a variable: it must not be shown.
-    pub from_variable: bool,
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Located<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Visitor<T> {
-            type Value = Located<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value with its place")
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut parts: A) -> Result<Located<T>, A::Error> {
-                let short = || de::Error::custom("a place is missing");
-                let value = parts.next_element()?.ok_or_else(short)?;
-                let offset = parts.next_element()?.ok_or_else(short)?;
-                let len = parts.next_element()?.ok_or_else(short)?;
-                let from_variable = parts.next_element()?.ok_or_else(short)?;
-                Ok(Located { value, span: Span { offset, len }, from_variable })
-            }
-        }
-        deserializer.deserialize_newtype_struct(LOCATED, Visitor(PhantomData))
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for Located<T> {
-    fn inline_schema() -> bool {
-        T::inline_schema()
-    }
-    fn schema_name() -> Cow<'static, str> {
-        T::schema_name()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        T::json_schema(generator)
-    }
-}
-
-/// One value that is not a list or mapping, as written.
-#[derive(Debug, Clone)]
-pub(super) struct Scalar(pub String);
-
-impl<'de> Deserialize<'de> for Scalar {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl de::Visitor<'_> for Visitor {
-            type Value = Scalar;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("one value")
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Scalar, E> {
-                Ok(Scalar(text.to_owned()))
-            }
-        }
-        deserializer.deserialize_newtype_struct(SCALAR, Visitor)
-    }
-}
-
-impl JsonSchema for Scalar {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        "Scalar".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["string", "number", "boolean"] })
-    }
-}
-
-/// A mapping with keys of the file's own choice, in its order.
-#[derive(Debug, Clone)]
-pub(super) struct Entries<T>(pub Vec<(Located<String>, T)>);
-
-impl<T> Default for Entries<T> {
-    fn default() -> Self {
-        Self(Vec::new())
-    }
-}
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Entries<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Visitor<T> {
-            type Value = Entries<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a mapping")
-            }
-            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Entries<T>, A::Error> {
-                let mut entries = Vec::new();
-                while let Some(entry) = map.next_entry()? {
-                    entries.push(entry);
-                }
-                Ok(Entries(entries))
-            }
-        }
-        deserializer.deserialize_map(Visitor(PhantomData))
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for Entries<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        format!("Entries_of_{}", T::schema_name()).into()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "object", "additionalProperties": generator.subschema_for::<T>() })
-    }
-}
-
-/// A raw type that may be written as the value of one of its keys alone.
-pub(super) trait ShortForm {
-    /// [`SHORT`] followed by the key.
-    const MARKER: &'static str;
-}
-
 impl ShortForm for RawStage {
     const MARKER: &'static str = "gristmill::Short:component";
 }
@@ -398,133 +289,42 @@ impl ShortForm for RawDictionary {
     const MARKER: &'static str = "gristmill::Short:file";
 }
 
-const _: () = assert!(SHORT.len() == "gristmill::Short:".len());
-
-#[derive(Debug)]
-pub(super) struct Short<T>(pub T);
-
-impl<'de, T: DeserializeOwned + ShortForm> Deserialize<'de> for Short<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor<T>(PhantomData<T>);
-        impl<'de, T: DeserializeOwned> de::Visitor<'de> for Visitor<T> {
-            type Value = Short<T>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text or a mapping")
-            }
-            fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Short<T>, D::Error> {
-                T::deserialize(deserializer).map(Short)
-            }
-        }
-        deserializer.deserialize_newtype_struct(T::MARKER, Visitor(PhantomData))
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for Short<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        format!("Short_{}", T::schema_name()).into()
-    }
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "anyOf": [{ "type": "string" }, generator.subschema_for::<T>()] })
-    }
-}
-
-/// Any value, for a transform's configuration.
-#[derive(Debug, Clone)]
-pub(super) enum Free {
-    Null,
-    Bool(bool),
-    Integer(i128),
-    Float(f64),
-    Text(String),
-    List(Vec<Located<Free>>),
-    Map(Vec<(String, Located<Free>)>),
-}
-
-impl<'de> Deserialize<'de> for Free {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Free;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a value")
-            }
-            fn visit_unit<E>(self) -> Result<Free, E> {
-                Ok(Free::Null)
-            }
-            fn visit_bool<E>(self, value: bool) -> Result<Free, E> {
-                Ok(Free::Bool(value))
-            }
-            fn visit_i64<E>(self, value: i64) -> Result<Free, E> {
-                Ok(Free::Integer(value.into()))
-            }
-            fn visit_u64<E>(self, value: u64) -> Result<Free, E> {
-                Ok(Free::Integer(value.into()))
-            }
-            fn visit_f64<E>(self, value: f64) -> Result<Free, E> {
-                Ok(Free::Float(value))
-            }
-            fn visit_str<E>(self, value: &str) -> Result<Free, E> {
-                Ok(Free::Text(value.to_owned()))
-            }
-            fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Free, A::Error> {
-                let mut list = Vec::new();
-                while let Some(item) = items.next_element()? {
-                    list.push(item);
-                }
-                Ok(Free::List(list))
-            }
-            fn visit_map<A: de::MapAccess<'de>>(self, mut entries: A) -> Result<Free, A::Error> {
-                let mut map = Vec::new();
-                while let Some(entry) = entries.next_entry()? {
-                    map.push(entry);
-                }
-                Ok(Free::Map(map))
-            }
-        }
-        deserializer.deserialize_any(Visitor)
-    }
-}
-
-impl JsonSchema for Free {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> Cow<'static, str> {
-        "Free".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!(true)
-    }
-}
-
 fn version_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "const": 1 })
 }
 
+/// Whatever a value has to be, a variable may stand for it.
+fn or_variable(forms: &[serde_json::Value]) -> Schema {
+    let mut forms = forms.to_vec();
+    forms.push(serde_json::json!({ "type": "string", "pattern": "\\$\\{" }));
+    json_schema!({ "anyOf": forms })
+}
+
 fn id_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$" })
+    or_variable(&[serde_json::json!({ "type": "string", "pattern": "^[a-z0-9][a-z0-9_-]{0,63}$" })])
+}
+
+fn bool_schema(_: &mut SchemaGenerator) -> Schema {
+    or_variable(&[serde_json::json!({ "type": "boolean" })])
 }
 
 fn count_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "integer", "minimum": 0 })
+    or_variable(&[serde_json::json!({ "type": "integer", "minimum": 0 })])
 }
 
 fn ratio_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "number", "minimum": 0, "maximum": 1 })
+    or_variable(&[serde_json::json!({ "type": "number", "minimum": 0, "maximum": 1 })])
 }
 
 fn size_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "anyOf": [
-        { "type": "integer", "minimum": 0 },
-        { "type": "string", "pattern": "^[0-9_]+ ?(B|kB|KB|MB|GB|KiB|MiB|GiB)$|^\\$\\{" },
-    ] })
+    or_variable(&[
+        serde_json::json!({ "type": "integer", "minimum": 0 }),
+        serde_json::json!({ "type": "string", "pattern": "^[0-9_]+ *(B|kB|KB|MB|GB|KiB|MiB|GiB)$" }),
+    ])
 }
 
 fn duration_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "pattern": "^[0-9_]+ ?(ms|s|m|h)$|^\\$\\{" })
+    or_variable(&[serde_json::json!({ "type": "string", "pattern": "^[0-9_]+ *(ms|s|m|h)$" })])
 }
 
 /// A kind without options is written as a word.

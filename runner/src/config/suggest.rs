@@ -5,8 +5,11 @@ pub(super) fn nearest<'k>(written: &str, known: impl IntoIterator<Item = &'k str
     let plain = |word: &str| word.to_lowercase().replace(['-', ' '], "_");
     let written = plain(written);
     let slips_max = (written.chars().count() / 3).max(1);
+    let written_len = written.chars().count();
     known
         .into_iter()
+        // Words of very different lengths are not compared at all.
+        .filter(|word| word.chars().count().abs_diff(written_len) <= slips_max)
         .map(|word| (slips(&written, &plain(word)), word))
         .filter(|(slips, _)| *slips <= slips_max)
         .min_by_key(|(slips, _)| *slips)

@@ -1,12 +1,14 @@
 //! From the text of a pipeline file to a tree whose every node knows its place.
 //!
-//! Variables (`${NAME}`, `${NAME:-default}`; `$${` for a literal `${`) are replaced while reading, in values only.
+//! Variables are replaced once the file is parsed, in values only: their values cannot change its structure. A value that
+//! is not quoted may become a number or a boolean by it.
 
 use super::diagnosis::{Problem, Span};
+use super::variables::{self, NoValue};
 use serde::de::{self, Deserialize, Deserializer};
 use serde_saphyr::options::DuplicateKeyPolicy;
 use serde_saphyr::{Error, Location, Options, Spanned};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// A pipeline file is small; what is larger is something else.
@@ -44,18 +46,13 @@ pub(super) struct Key {
 
 /// Reads `text`; `env` gives the values of variables.
 pub(super) fn read(text: &str, env: &dyn Fn(&str) -> Option<String>) -> Result<Node, Vec<Problem>> {
-    let variables = variables(text, env);
-    let parsed = serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options(variables.clone()));
-    let raw = match parsed {
-        Ok(raw) => raw,
-        Err(error) => return Err(problems(text, &error, variables)),
-    };
-    let mut tree = Tree { text, problems: Vec::new() };
+    let raw = serde_saphyr::from_str_with_options(text, options()).map_err(|error| problems(text, &error))?;
+    let mut tree = Tree { text, env, problems: Vec::new() };
     let node = tree.node(raw);
     if tree.problems.is_empty() { Ok(node) } else { Err(tree.problems) }
 }
 
-fn options(variables: HashMap<String, String>) -> Options {
+fn options() -> Options {
     let mut options = serde_saphyr::options! {
         strict_booleans: true,
         reject_unsupported_tags: true,
@@ -63,20 +60,7 @@ fn options(variables: HashMap<String, String>) -> Options {
         budget: serde_saphyr::budget! { max_depth: 64, max_events: 200_000, max_nodes: 100_000 },
     };
     options.alias_limits.max_total_replayed_events = REPEATED_NODES_MAX;
-    options.with_properties(variables)
-}
-
-/// The variables that the text names and `env` has. Those it has not are reported where they are used.
-fn variables(text: &str, env: &dyn Fn(&str) -> Option<String>) -> HashMap<String, String> {
-    let mut found = HashMap::new();
-    for (at, _) in text.match_indices("${") {
-        let rest = &text[at + 2..];
-        let name = &rest[..rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len())];
-        if let Some(value) = env(name) {
-            found.insert(name.to_owned(), value);
-        }
-    }
-    found
+    options
 }
 
 /// What the YAML library gives, before places are turned into byte offsets.
@@ -143,6 +127,7 @@ impl<'de> Deserialize<'de> for Raw {
 
 struct Tree<'a> {
     text: &'a str,
+    env: &'a dyn Fn(&str) -> Option<String>,
     problems: Vec<Problem>,
 }
 
@@ -151,23 +136,41 @@ impl Tree<'_> {
         let span = span_of(self.text, raw.referenced);
         let defined = span_of(self.text, raw.defined);
         let written = self.text.get(defined.offset..defined.offset + defined.len).unwrap_or_default();
+        let mut from_variable = false;
         let (kind, text) = match raw.value {
-            Raw::Null => (Kind::Null, written.to_owned()),
-            Raw::Bool(value) => (Kind::Bool(value), value.to_string()),
-            Raw::Integer(value) if written.contains("${") => (Kind::Integer(value), value.to_string()),
+            Raw::Null => (Kind::Null, String::new()),
+            Raw::Bool(value) => (Kind::Bool(value), written.to_owned()),
             Raw::Integer(value) => (Kind::Integer(value), written.to_owned()),
-            Raw::Float(value) if written.contains("${") => (Kind::Float(value), value.to_string()),
             Raw::Float(value) => (Kind::Float(value), written.to_owned()),
-            Raw::Text(value) => (Kind::Text(value.clone()), value),
+            Raw::Text(value) => match variables::replaced(&value, self.env) {
+                Ok(None) => (Kind::Text(value.clone()), value),
+                Ok(Some(value)) => {
+                    from_variable = true;
+                    (if self.is_plain(defined) { resolved(&value) } else { Kind::Text(value.clone()) }, value)
+                }
+                Err(no_value) => {
+                    self.problems.push(no_value_problem(span, no_value));
+                    (Kind::Null, String::new())
+                }
+            },
             Raw::List(items) => (Kind::List(items.into_iter().map(|item| self.node(item)).collect()), String::new()),
             Raw::Map(entries) => {
                 let entries = entries.into_iter().map(|(key, value)| (self.key(key), self.node(value))).collect();
                 (Kind::Map(entries), String::new())
             }
         };
-        // `$${` stands for itself, but to take it for a variable hides too much, not too little.
-        let from_variable = !matches!(kind, Kind::List(_) | Kind::Map(_)) && written.contains("${");
         Node { kind, span, text, from_variable }
+    }
+
+    /// Whether a text stands in the file without quotes and not as a block.
+    fn is_plain(&self, span: Span) -> bool {
+        let quoted = self.text[span.offset..].starts_with(['"', '\'']);
+        let line_start = self.text[..span.offset].rfind('\n').map_or(0, |at| at + 1);
+        let starts_line = self.text[line_start..span.offset].trim().is_empty();
+        let line_before = self.text[..line_start].trim_end().lines().next_back().unwrap_or_default();
+        let line_before = line_before.split(" #").next().unwrap_or_default().trim_end();
+        let header = line_before.trim_end_matches(|c: char| matches!(c, '+' | '-') || c.is_ascii_digit());
+        !(quoted || starts_line && header.ends_with(['|', '>']))
     }
 
     fn key(&mut self, key: Spanned<String>) -> Key {
@@ -177,6 +180,25 @@ impl Tree<'_> {
             self.problems.push(problem.hint("write the key out"));
         }
         Key { text: key.value, span }
+    }
+}
+
+/// The type of an unquoted value that came from a variable. Only a scalar: a value does not bring structure.
+fn resolved(value: &str) -> Kind {
+    match serde_saphyr::from_str_with_options::<Raw>(value, options()) {
+        Ok(Raw::Bool(value)) => Kind::Bool(value),
+        Ok(Raw::Integer(value)) => Kind::Integer(value),
+        Ok(Raw::Float(value)) => Kind::Float(value),
+        _ => Kind::Text(value.to_owned()),
+    }
+}
+
+fn no_value_problem(span: Span, no_value: NoValue) -> Problem {
+    match no_value {
+        NoValue::Unset(name) => Problem::new(span, format!("the variable `{name}` is not set"))
+            .hint(format!("set it in the environment, or give a default: `${{{name}:-default}}`")),
+        NoValue::Malformed => Problem::new(span, "this is not a reference to a variable")
+            .hint("write `${NAME}` with letters, digits and `_`, or `$${` for a literal `${`"),
     }
 }
 
@@ -198,7 +220,7 @@ fn span_of(text: &str, location: Location) -> Span {
     Span { offset: line_start + before, len }
 }
 
-fn problems(text: &str, error: &Error, variables: HashMap<String, String>) -> Vec<Problem> {
+fn problems(text: &str, error: &Error) -> Vec<Problem> {
     let error = match error.without_snippet() {
         Error::AliasError { error, locations, .. } => {
             let mut problem = problem(text, error);
@@ -208,7 +230,7 @@ fn problems(text: &str, error: &Error, variables: HashMap<String, String>) -> Ve
         error => error,
     };
     if matches!(error, Error::DuplicateMappingKey { .. }) {
-        let duplicates = duplicates(text, variables);
+        let duplicates = duplicates(text);
         if !duplicates.is_empty() {
             return duplicates;
         }
@@ -219,24 +241,15 @@ fn problems(text: &str, error: &Error, variables: HashMap<String, String>) -> Ve
 fn problem(text: &str, error: &Error) -> Problem {
     let span = error.location().map(|location| span_of(text, location)).unwrap_or(Span { offset: 0, len: 0 });
     match error {
-        Error::UnresolvedProperty { name, .. } => Problem::new(span, format!("the variable `{name}` is not set"))
-            .hint(format!("set it in the environment, or give a default: `${{{name}:-default}}`")),
-        Error::InvalidPropertyName { .. } => Problem::new(span, "this is not a variable")
-            .hint("write `${NAME}` with letters, digits and `_`, or `$${` for a literal `${`"),
-        Error::PropertyRequiredButUnset { name, message, .. } => {
-            Problem::new(span, format!("the variable `{name}` is not set")).hint(message)
-        }
-        Error::PropertyRequiredButEmpty { name, message, .. } => {
-            Problem::new(span, format!("the variable `{name}` is empty")).hint(message)
-        }
         Error::DuplicateMappingKey { key, .. } => {
             let key = key.as_ref().map(|key| format!(" `{key}`")).unwrap_or_default();
             Problem::new(span, format!("the key{key} is given twice")).hint("keep one of the two")
         }
         Error::MultipleDocuments { .. } => Problem::new(span, "a second YAML document begins here")
             .hint("a pipeline file holds one document: move the rest to another file"),
-        Error::UnknownAnchor { .. } => Problem::new(span, "there is no anchor of this name")
-            .hint("an alias `*name` repeats what an anchor `&name` marked before it; quote a text that starts with `*`"),
+        Error::UnknownAnchor { .. } => Problem::new(span, "there is no anchor of this name").hint(
+            "an alias `*name` repeats what an anchor `&name` marked before it; quote a text that starts with `*`",
+        ),
         Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. } => {
@@ -279,14 +292,14 @@ fn syntax(text: &str, span: Span, error: &Error) -> Problem {
 }
 
 /// Every key that a mapping has already, with the line of the first.
-fn duplicates(text: &str, variables: HashMap<String, String>) -> Vec<Problem> {
-    let mut options = options(variables);
+fn duplicates(text: &str) -> Vec<Problem> {
+    let mut options = options();
     options.duplicate_keys = DuplicateKeyPolicy::PassThrough;
     let Ok(raw) = serde_saphyr::from_str_with_options::<Spanned<Raw>>(text, options) else {
         return Vec::new();
     };
     let mut problems = Vec::new();
-    let mut waiting = vec![Tree { text, problems: Vec::new() }.node(raw)];
+    let mut waiting = vec![Tree { text, env: &|_| Some(String::new()), problems: Vec::new() }.node(raw)];
     while let Some(node) = waiting.pop() {
         match node.kind {
             Kind::List(items) => waiting.extend(items),
@@ -325,12 +338,15 @@ mod tests {
     #[test]
     fn variables_are_replaced_in_values() {
         let env = |name: &str| (name == "A").then(|| "60".to_owned());
-        let node = read("a: ${A}\nb: \"x${A}\"\nc: $${A}\nd: ${B:-dd}\n", &env).unwrap();
+        let text = "a: ${A}\nb: \"x${A}\"\nc: $${A}\nd: ${B:-dd}\ne: '$${A}'\nf: >- # |\n  ${A}\n  ${A}\ng:\n  x${A}\nh: $${A} ${A}\n";
+        let node = read(text, &env).unwrap();
         let Kind::Map(entries) = node.kind else { panic!("a mapping") };
         let texts: Vec<_> = entries.iter().map(|(_, value)| value.text.as_str()).collect();
-        assert_eq!(texts, ["60", "x60", "${A}", "dd"]);
+        assert_eq!(texts, ["60", "x60", "${A}", "dd", "${A}", "60 60", "x60", "${A} 60"]);
         assert!(matches!(entries[0].1.kind, Kind::Integer(60)));
-        assert!(refused("a: ${B}\n")[0].1.contains("`B` is not set"));
+        for unset in ["a: ${B}\n", "a: \"${B}\"\n", "a: |\n  ${B}\n"] {
+            assert!(refused(unset)[0].1.contains("`B` is not set"), "{unset}");
+        }
         assert!(read("${A}: 1\n", &env).unwrap_err()[0].message.contains("not in keys"));
     }
 
@@ -352,7 +368,7 @@ mod tests {
     #[test]
     fn places_are_bytes_even_after_wide_characters() {
         let text = "é: ü\nb: 'x";
-        assert_eq!(refused(text)[0].0.unwrap().offset, text.len());
+        assert_eq!(refused(text)[0].0.unwrap().offset, text.find('\'').unwrap());
         let node = read("é: ü\n", &no_env).unwrap();
         let Kind::Map(entries) = node.kind else { panic!("a mapping") };
         assert_eq!(entries[0].1.span, Span { offset: 4, len: 2 });

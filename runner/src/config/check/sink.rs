@@ -3,7 +3,8 @@
 use super::Checker;
 use crate::config::canonical::Json;
 use crate::config::pipeline::{At, SinkConfig, TableConfig, Tables};
-use crate::config::raw::{Entries, Located, RawPipeline, RawSink, RawTable};
+use crate::config::raw::{RawPipeline, RawSink, RawTable};
+use crate::config::values::{Entries, Located};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -37,7 +38,7 @@ impl Checker<'_> {
             Some(("sqlite", rest)) => rest.strip_prefix("//").unwrap_or(rest),
             Some((scheme, _)) if scheme.len() > 1 => {
                 let hint = "a SQLite sink writes to a file: `sqlite://flights.db`";
-                self.refuse(text.span, format!("`{shown}`: the scheme `{scheme}` is not supported"), hint);
+                self.refuse(text.span, format!("`{shown}`: this kind of URL is not supported"), hint);
                 return None;
             }
             _ => {
@@ -113,13 +114,7 @@ impl Checker<'_> {
                 self.refuse(name.span, message, "give each output a table of its own");
             }
             let identity = match &raw.value.identity {
-                Some(identity) => {
-                    let at = At::Table(output.value.clone());
-                    let what = format!("identity of {}", output.value);
-                    let identity = self.identity(at.clone(), &what, identity);
-                    self.site(at, output.span);
-                    identity
-                }
+                Some(identity) => self.identity(&format!("identity of {}", output.value), identity),
                 None => None,
             };
             let table = raw.value.table.as_ref().map(|table| table.value.clone());
@@ -143,7 +138,8 @@ impl Checker<'_> {
         let path_like = folder && (name.value.contains(['/', '\\']) || matches!(name.value.as_str(), "." | ".."));
         let plain = (1..=TABLE_NAME_MAX_BYTES).contains(&name.value.len()) && !name.value.chars().any(char::is_control);
         if path_like || !plain {
-            let hint = format!("use 1 to {TABLE_NAME_MAX_BYTES} bytes, without control characters or, for folders, `/`");
+            let hint =
+                format!("use 1 to {TABLE_NAME_MAX_BYTES} bytes, without control characters or, for folders, `/`");
             self.refuse(name.span, format!("`{shown}` cannot be the name of a table"), hint);
             return false;
         }
@@ -166,7 +162,8 @@ pub(super) fn canonical(sink: &SinkConfig, raw: &RawPipeline) -> Json {
                     ("identity", config.identity.as_ref().map(Json::texts)),
                 ])
             };
-            let tables: BTreeMap<_, _> = tables.iter().map(|(output, config)| (output.clone(), table(config))).collect();
+            let tables: BTreeMap<_, _> =
+                tables.iter().map(|(output, config)| (output.clone(), table(config))).collect();
             ("tables", Some(Json::Map(tables)))
         }
     };

@@ -2,9 +2,11 @@
 
 use super::Checker;
 use crate::config::canonical::Json;
+use crate::config::diagnosis::Span;
 use crate::config::pipeline::{At, CsvFormat, FileFormat, FilesConfig, Location, SinkConfig, SourceConfig};
-use crate::config::raw::{Located, RawCsv, RawFiles, RawFormat, RawPipeline, RawSource, RawSourceVersion};
-use crate::config::{diagnosis::Span, suggest};
+use crate::config::raw::{RawCsv, RawFiles, RawFormat, RawPipeline, RawSource, RawSourceVersion};
+use crate::config::suggest;
+use crate::config::values::Located;
 use globset::GlobBuilder;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -47,17 +49,15 @@ impl Checker<'_> {
                 self.site(At::SourceColumn(name.value.clone()), name.span);
             }
         }
-        let columns = match &raw.columns {
-            Some(columns) => Some(self.columns(columns)),
-            None => None,
-        };
+        let columns = raw.columns.as_ref().map(|columns| self.columns(columns));
         let format = match &raw.format {
             RawFormat::Csv(csv) => self.csv(csv, raw).map(FileFormat::Csv),
             RawFormat::Jsonl(_) => Some(FileFormat::Jsonl),
             RawFormat::Parquet(_) => Some(FileFormat::Parquet),
         };
         let settle = self.duration("settle", raw.settle.as_ref(), SETTLE, SETTLE_DEFAULT);
-        let max_field_bytes = self.size("max_field_bytes", raw.max_field_bytes.as_ref(), FIELD_BYTES, FIELD_BYTES_DEFAULT);
+        let max_field_bytes =
+            self.size("max_field_bytes", raw.max_field_bytes.as_ref(), FIELD_BYTES, FIELD_BYTES_DEFAULT);
         let columns = match columns {
             Some(refused_or_not) => Some(refused_or_not?),
             None => None,
@@ -84,7 +84,8 @@ impl Checker<'_> {
         match GlobBuilder::new(&raw.value).literal_separator(true).build() {
             Ok(_) => Some(Some(raw.value.clone())),
             Err(error) => {
-                let hint = "`*` stands for any characters, `**` for any folders, `[ab]` for one of them, `{a,b}` for either";
+                let hint =
+                    "`*` stands for any characters, `**` for any folders, `[ab]` for one of them, `{a,b}` for either";
                 self.refuse(raw.span, format!("the pattern `{shown}` is not a glob: {}", error.kind()), hint);
                 None
             }

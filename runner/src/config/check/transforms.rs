@@ -2,10 +2,10 @@
 
 use super::Checker;
 use crate::config::canonical::Json;
-use crate::config::diagnosis::Span;
 use crate::config::pipeline::{At, ComponentRef, DictionaryConfig, GuestLimits, StageConfig, Transforms};
-use crate::config::raw::{Located, RawDictionary, RawLimits, RawStage, RawTransforms, Short};
+use crate::config::raw::{RawDictionary, RawLimits, RawStage, RawTransforms};
 use crate::config::units;
+use crate::config::values::{Located, Short};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -43,19 +43,13 @@ impl Checker<'_> {
             ("dictionaries", (!canonical_dictionaries.is_empty()).then_some(Json::Map(canonical_dictionaries))),
             ("limits", limits.as_ref().map(canonical_limits)),
         ]);
-        let transforms = || {
-            Some(Transforms { normalize: normalize?, map: map?, dictionaries: dictionaries?, limits: limits? })
-        };
+        let transforms =
+            || Some(Transforms { normalize: normalize?, map: map?, dictionaries: dictionaries?, limits: limits? });
         (transforms(), canonical)
     }
 
     /// The outer none: refused.
-    fn stage(
-        &mut self,
-        at: At,
-        at_config: At,
-        raw: Option<&Located<Short<RawStage>>>,
-    ) -> Option<Option<StageConfig>> {
+    fn stage(&mut self, at: At, at_config: At, raw: Option<&Located<Short<RawStage>>>) -> Option<Option<StageConfig>> {
         let Some(Located { value: Short(raw), .. }) = raw else {
             return Some(None);
         };
@@ -78,10 +72,12 @@ impl Checker<'_> {
         let shown = self.shown(text);
         let Some((name, version)) = text.value.split_once('@') else {
             let hint = match text.from_variable {
-                false if valid_name(&text.value) => format!("add its version: `{}@0.1.0`; or write a path ending in `.wasm`", text.value),
+                false if valid_name(&text.value) => {
+                    format!("add its version: `{}@0.1.0`; or write a path ending in `.wasm`", text.value)
+                }
                 _ => "write `name@version`, such as `flights-map@0.1.0`, or a path ending in `.wasm`".to_owned(),
             };
-            self.refuse(text.span, format!("`{shown}` names no version of a component"), hint);
+            self.refuse(text.span, format!("`{shown}` names a component without its version"), hint);
             return None;
         };
         if !valid_name(name) {
@@ -123,7 +119,7 @@ impl Checker<'_> {
         let Some(Located { value: raw, span, .. }) = raw else {
             return Some(default);
         };
-        self.site(At::Limits, Span { ..*span });
+        self.site(At::Limits, *span);
         let deadline = self.duration("deadline", raw.deadline.as_ref(), DEADLINE, default.deadline);
         let memory = self.size("memory", raw.memory.as_ref(), MEMORY_BYTES, default.memory_max_bytes);
         let output = self.size("output", raw.output.as_ref(), OUTPUT_BYTES, default.output_max_bytes);
@@ -195,7 +191,8 @@ mod tests {
         for good in ["0.1.0", "10.20.30", "1.0.0-rc.1", "1.0.0-a-b.0"] {
             assert!(valid_version(good), "{good}");
         }
-        for bad in ["", "1", "1.0", "1.0.0.0", "01.0.0", "1.0.x", "v1.0.0", "1.0.0-", "1.0.0-01", "1.0.0+b", "1.0.0-é"] {
+        for bad in ["", "1", "1.0", "1.0.0.0", "01.0.0", "1.0.x", "v1.0.0", "1.0.0-", "1.0.0-01", "1.0.0+b", "1.0.0-é"]
+        {
             assert!(!valid_version(bad), "{bad}");
         }
     }
