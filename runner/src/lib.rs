@@ -16,3 +16,4 @@ pub mod schema;
 pub mod sink;
 pub mod source;
 pub mod store;
+pub mod toolchain;

@@ -15,6 +15,18 @@ pub enum Operation {
     Delete = 2,
 }
 
+impl Operation {
+    /// From a value of [`crate::Plan::read_operation`]. Panics on any other byte: the runner gives none.
+    pub fn from_code(code: u8) -> Self {
+        match code {
+            0 => Self::Insert,
+            1 => Self::Update,
+            2 => Self::Delete,
+            other => panic!("{other} is no operation"),
+        }
+    }
+}
+
 /// Takes the columns, selections and rejects of one call.
 ///
 /// Every computed column of the plan must be set. An output without a selection has one row for each input row.

@@ -34,10 +34,10 @@ pub(crate) enum Source {
 }
 
 #[derive(Debug, Clone)]
-struct Lookup {
-    dictionary: String,
-    key: String,
-    value: Field,
+pub(crate) struct Lookup {
+    pub dictionary: String,
+    pub key: String,
+    pub value: Field,
 }
 
 #[derive(Debug)]
@@ -258,7 +258,7 @@ impl<'s> Plan<'s> {
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub reads: Vec<Read>,
-    lookups: Vec<Lookup>,
+    pub lookups: Vec<Lookup>,
     pub outputs: Vec<OutputPlan>,
 }
 

@@ -8,7 +8,7 @@ mod replay;
 mod run;
 mod setup;
 mod status;
-
+mod transform;
 mod validate;
 
 use clap::{Parser, Subcommand};
@@ -75,6 +75,9 @@ enum Verb {
     /// Run stored batches again with the components of their manifests
     #[command(after_help = "Example:\n  gristmill replay flights --verify")]
     Replay(replay::Args),
+    /// Build transforms
+    #[command(subcommand, after_help = "Example:\n  gristmill transform build transforms/rust/flights-map --out components")]
+    Transform(transform::Verb),
     /// Check state, store, engine and, with a pipeline, what it works with
     #[command(after_help = "Example:\n  gristmill doctor pipeline.yaml")]
     Doctor(doctor::Args),
@@ -101,6 +104,7 @@ pub fn main() -> ExitCode {
             Verb::Batches(verb) => batches::batches(&cli.common, verb).await,
             Verb::Replay(args) => replay::replay(&cli.common, args).await,
 
+            Verb::Transform(verb) => transform::transform(verb),
             Verb::Doctor(args) => doctor::doctor(&cli.common, args).await,
         }
     });

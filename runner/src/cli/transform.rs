@@ -28,17 +28,22 @@ pub fn transform(verb: Verb) -> Result<Answer, Failure> {
     let built = toolchain::build_rust_guests(&crates, &target, &out)?;
     let mut text = String::new();
     for component in &built {
-        text += &format!("{}  {} bytes  {}  {}\n", component.label, component.bytes, component.digest, component.path.display());
+        text += &format!("{}  {} bytes  {}  {}\n", component.label, component.size_bytes, component.digest, component.path.display());
     }
     let json: Vec<_> = built
         .iter()
-        .map(|c| json!({ "label": c.label, "bytes": c.bytes, "digest": c.digest, "path": c.path }))
+        .map(|c| json!({ "label": c.label, "bytes": c.size_bytes, "digest": c.digest, "path": c.path }))
         .collect();
     Ok(Answer::done(text, json!({ "components": json })))
 }
 
 impl From<ToolchainError> for Failure {
     fn from(error: ToolchainError) -> Self {
-        Self::Message { exit: Exit::Configuration, what: error.to_string(), fate: None, hint: error.hint() }
+        let hint = match &error {
+            ToolchainError::NoCompiler { .. } => "install one of the compilers named above",
+            ToolchainError::Build { .. } => "the compiler's messages stand above",
+            _ => "see docs/guide/transforms.md",
+        };
+        Self::Message { exit: Exit::Configuration, what: error.to_string(), fate: None, hint: hint.into() }
     }
 }

@@ -98,22 +98,10 @@ impl<O: OffsetSize> TextBuilder<O> {
         }
     }
 
-    /// Adds one value made of all that `write` appends to the bytes, which must be ASCII: other bytes panic.
-    /// The fastest way to put texts together.
+    /// Adds one value of all that `write` writes, without a text of its own in between.
     #[inline]
-    pub fn push_ascii_with(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
-        let before = self.inner.bytes.len();
-        self.inner.push_with(write);
-        assert!(self.inner.bytes[before..].is_ascii(), "push_ascii_with takes ASCII only");
-    }
-
-    /// Adds one formatted value, without a text of its own in between.
-    pub fn push_fmt(&mut self, value: std::fmt::Arguments<'_>) {
-        use std::io::Write;
-        self.inner.push_with(|bytes| {
-            // Writing to memory cannot fail; a Display that returns an error leaves what it wrote, whole characters.
-            let _ = bytes.write_fmt(value);
-        });
+    pub fn push_with(&mut self, write: impl FnOnce(&mut TextWriter<'_>)) {
+        self.inner.push_with(|bytes| write(&mut TextWriter { bytes }));
     }
 
     pub(super) fn truncate(&mut self, len: usize) {
@@ -131,6 +119,51 @@ impl<O: OffsetSize> Builder for TextBuilder<O> {
     }
     fn finish(self) -> ArrayData {
         self.inner.finish()
+    }
+}
+
+/// Writes one value of a text column, piece by piece. Also takes `write!`, which is slower.
+#[derive(Debug)]
+pub struct TextWriter<'a> {
+    /// Ends at a character boundary at all times.
+    bytes: &'a mut Vec<u8>,
+}
+
+impl TextWriter<'_> {
+    #[inline]
+    pub fn str(&mut self, text: &str) -> &mut Self {
+        self.bytes.extend_from_slice(text.as_bytes());
+        self
+    }
+
+    #[inline]
+    pub fn integer(&mut self, number: i64) -> &mut Self {
+        self.padded(number, 1)
+    }
+
+    /// The number's digits, filled up with zeros to a width of at most 20; the minus does not count.
+    #[inline]
+    pub fn padded(&mut self, number: i64, width: usize) -> &mut Self {
+        if number < 0 {
+            self.bytes.push(b'-');
+        }
+        let mut digits = [b'0'; 20];
+        let mut rest = number.unsigned_abs();
+        let mut start = digits.len();
+        while rest > 0 {
+            start -= 1;
+            digits[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+        }
+        self.bytes.extend_from_slice(&digits[start.min(digits.len() - width)..]);
+        self
+    }
+}
+
+impl std::fmt::Write for TextWriter<'_> {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        self.str(text);
+        Ok(())
     }
 }
 
@@ -190,5 +223,38 @@ impl Builder for FixedSizeBinaryBuilder {
         let len = self.validity.len();
         let (validity, nulls) = self.validity.finish();
         ArrayData::leaf(len, nulls, vec![validity, self.bytes])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fmt::Write;
+
+    #[test]
+    fn texts_are_written_in_pieces() {
+        let mut builder = TextBuilder::<i32>::with_capacity(4, 0);
+        builder.push_with(|text| {
+            text.padded(7, 2).str("é").padded(0, 4).integer(-12).integer(0).padded(i64::MIN, 20);
+        });
+        builder.push_null();
+        builder.push_with(|text| write!(text, "{:.1}", 1.25).unwrap());
+        builder.push("");
+        let data = builder.finish();
+        assert_eq!(data.buffers[2], "07é0000-120-092233720368547758081.2".as_bytes());
+        assert_eq!(data.buffers[0], [0b1101]);
+        let ends: Vec<u8> = data.buffers[1].chunks(4).map(|offset| offset[0]).collect();
+        assert_eq!(ends, [0, 33, 33, 36, 36]);
+    }
+
+    #[test]
+    fn truncating_gives_bytes_back() {
+        let mut builder = BytesBuilder::<i64>::with_capacity(4, 0);
+        builder.push(b"ab");
+        builder.push(b"cde");
+        builder.truncate(1);
+        builder.push(b"f");
+        let data = builder.finish();
+        assert_eq!((data.len(), data.buffers[2].as_slice()), (2, b"abf".as_slice()));
     }
 }

@@ -8,7 +8,7 @@ mod primitive;
 mod scalar;
 mod validity;
 
-pub use bytes::{BytesBuilder, FixedSizeBinaryBuilder, TextBuilder};
+pub use bytes::{BytesBuilder, FixedSizeBinaryBuilder, TextBuilder, TextWriter};
 pub use nested::{FixedSizeListBuilder, ListBuilder, MapBuilder, StructBuilder};
 pub use primitive::{BooleanBuilder, NullBuilder, PrimitiveBuilder};
 pub use scalar::Cell;
