@@ -121,7 +121,11 @@ fn match_columns(file: &Schema, schema: &Schema, path: &str) -> Result<Vec<usize
             Ok(place) => {
                 let found = file.field(place).data_type();
                 if !plain(found).is_some_and(|plain| is_same(&plain, field.data_type())) {
-                    complaints.push(format!("column `{}` is {found}, the schema says {}", field.name(), field.data_type()));
+                    complaints.push(format!(
+                        "column `{}` is {found}, the schema says {}",
+                        field.name(),
+                        field.data_type()
+                    ));
                 }
                 places.push(place);
             }
@@ -148,7 +152,9 @@ fn corrupt(path: &str, error: &ParquetError) -> SourceError {
 /// What a Parquet error is about; its message may hold data of a damaged file.
 const fn kind(error: &ParquetError) -> &'static str {
     match error {
-        ParquetError::EOF(_) | ParquetError::NeedMoreData(_) | ParquetError::NeedMoreDataRange(_) => "it ends too early",
+        ParquetError::EOF(_) | ParquetError::NeedMoreData(_) | ParquetError::NeedMoreDataRange(_) => {
+            "it ends too early"
+        }
         ParquetError::NYI(_) => "it uses a feature that is not supported",
         _ => "its footer, or a page, cannot be read",
     }

@@ -62,6 +62,8 @@ pub(super) fn spool(dir: &Path, error: io::Error) -> SourceError {
             what: format!("cannot spool an object into {}: {error}", dir.display()),
             hint: "the folder must exist, be writable and have room for the largest object of the source".into(),
         },
-        _ => SourceError::Transient { doing: format!("spooling an object into {}", dir.display()), source: error.into() },
+        _ => {
+            SourceError::Transient { doing: format!("spooling an object into {}", dir.display()), source: error.into() }
+        }
     }
 }
