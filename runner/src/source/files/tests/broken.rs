@@ -105,7 +105,7 @@ async fn parquet_that_does_not_fit_or_is_damaged() {
     };
     let mut refused = 0;
     write(dir.path(), "a.parquet", renamed);
-    match csv_free(dir.path()).poll(WIDE).await {
+    match parquet_source(dir.path()).poll(WIDE).await {
         Err(SourceError::Mismatch { what, .. }) => {
             for part in ["a.parquet", "`id` is Utf8", "`name` is missing", "no column `extra`"] {
                 assert!(what.contains(part), "{what}");
@@ -118,13 +118,13 @@ async fn parquet_that_does_not_fit_or_is_damaged() {
         let mut damaged = sound.clone();
         damaged[place] ^= 0xff;
         write(dir.path(), "a.parquet", damaged);
-        match csv_free(dir.path()).poll(PageLimits { max_rows: 1, ..WIDE }).await {
+        match parquet_source(dir.path()).poll(PageLimits { max_rows: 1, ..WIDE }).await {
             Err(SourceError::Permanent { what, .. } | SourceError::Mismatch { what, .. }) => {
                 assert!(what.contains("a.parquet"), "{what}");
                 refused += 1;
             }
             Ok(Poll::Page(_)) => {
-                let mut source = csv_free(dir.path());
+                let mut source = parquet_source(dir.path());
                 drain(&mut source, WIDE).await.expect("what was admitted can be read to its end");
             }
             other => panic!("byte {place}: {other:?}"),
@@ -133,10 +133,10 @@ async fn parquet_that_does_not_fit_or_is_damaged() {
     assert!(refused > 10, "only {refused}");
     write(dir.path(), "a.parquet.gz", gzip(&sound));
     std::fs::remove_file(dir.path().join("a.parquet")).unwrap();
-    assert!(matches!(csv_free(dir.path()).poll(WIDE).await, Err(SourceError::Permanent { .. })));
+    assert!(matches!(parquet_source(dir.path()).poll(WIDE).await, Err(SourceError::Permanent { .. })));
 }
 
-fn csv_free(root: &Path) -> FilesSource {
+fn parquet_source(root: &Path) -> FilesSource {
     source(root, FileFormat::Parquet)
 }
 
