@@ -12,11 +12,13 @@ use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::time::Duration;
 
+pub(crate) type Open = Box<dyn Fn() -> Box<dyn Source>>;
+
 /// A source under test, over data that stays as it is: several objects, some records refused.
 pub(crate) struct Subject {
     pub name: String,
     /// A new source over the same data, as after a restart.
-    pub open: Box<dyn Fn() -> Box<dyn Source>>,
+    pub open: Open,
     /// All content of the source, as bytes by name.
     pub content: Box<dyn Fn() -> BTreeMap<String, Vec<u8>>>,
     /// The size of rows in memory, as the source counts it.
@@ -26,7 +28,7 @@ pub(crate) struct Subject {
     /// Texts of refused records that nobody may see.
     pub secrets: &'static [&'static str],
     /// A source whose object of this name is cut short, where the format can tell.
-    pub cut: Option<(Box<dyn Fn() -> Box<dyn Source>>, &'static str)>,
+    pub cut: Option<(Open, &'static str)>,
 }
 
 /// Position → what was there.

@@ -97,16 +97,20 @@ async fn versions_of_objects() {
     let mut pages = read_all(&mut source).await;
     assert_eq!(ids(&pages), ["a.csv@1 insert 0", "a.csv@1 insert 1"]);
     assert!(matches!(source.poll(WIDE).await.unwrap(), Poll::Idle));
+    put("in/0.csv", csv(5..6)).await;
+    pages.extend(read_all(&mut source).await);
+    assert_eq!(ids(&pages[1..]), ["0.csv@2 insert 5"]);
+    assert!(!pages[1].state.contains_key("file:a.csv"), "an unchanged object is not even fetched");
     put("in/a.csv", csv(0..3)).await;
     put("in/b/c.csv", csv(8..9)).await;
     let page = source.poll(PageLimits { max_rows: 1, ..WIDE }).await.unwrap();
     let Poll::Page(page) = page else { panic!("{page:?}") };
     pages.push(*page);
-    let cursor = pages[1].cursor_to.clone();
+    let cursor = pages[2].cursor_to.clone();
     let mut restarted = s3_source(whole.clone(), spool.path());
     assert_eq!(restarted.resume(&cursor, state_after(&pages)).await.unwrap(), Resumed::Valid);
     let rest = read_all(&mut restarted).await;
-    assert_eq!(ids(&rest), ["a.csv@2 update 1", "a.csv@2 update 2", "b/c.csv@3 insert 8"]);
+    assert_eq!(ids(&rest), ["a.csv@3 update 1", "a.csv@3 update 2", "b/c.csv@4 insert 8"]);
 
     put("in/a.csv", csv(0..4)).await;
     let mut restarted = s3_source(whole.clone(), spool.path());
