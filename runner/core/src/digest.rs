@@ -95,10 +95,7 @@ mod tests {
     #[test]
     fn text_form_round_trips() {
         let digest = Digest::of(b"abc");
-        assert_eq!(
-            digest.to_string(),
-            "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
-        );
+        assert_eq!(digest.to_string(), "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         assert_eq!(digest.to_string().parse(), Ok(digest));
         for bad in ["", "ba78", "sha256:", "md5:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"] {
             assert_eq!(bad.parse::<Digest>(), Err(InvalidDigest));

@@ -17,9 +17,7 @@ const NAME_RULE: &str = "use 1 to 64 of a-z, 0-9, `-` and `_`, starting with a l
 
 fn valid_name(text: &str) -> bool {
     let ok = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
-    (1..=64).contains(&text.len())
-        && text.bytes().all(ok)
-        && !text.starts_with(['-', '_'])
+    (1..=64).contains(&text.len()) && text.bytes().all(ok) && !text.starts_with(['-', '_'])
 }
 
 macro_rules! name_id {

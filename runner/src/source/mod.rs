@@ -3,6 +3,8 @@
 //! To add one: implement [`Source`] in a module of its own, give it a key in `config::pipeline::SourceConfig`, and add
 //! a line to `tests/conformance/`.
 
+#[cfg(test)]
+pub(crate) mod conformance;
 pub mod files;
 
 use crate::record::Page;

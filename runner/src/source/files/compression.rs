@@ -15,7 +15,8 @@ pub(super) enum Compression {
 impl Compression {
     pub fn of(path: &str) -> Self {
         let ends_with = |suffix: &str| {
-            path.len() >= suffix.len() && path.as_bytes()[path.len() - suffix.len()..].eq_ignore_ascii_case(suffix.as_bytes())
+            path.len() >= suffix.len()
+                && path.as_bytes()[path.len() - suffix.len()..].eq_ignore_ascii_case(suffix.as_bytes())
         };
         if ends_with(".gz") {
             Self::Gzip

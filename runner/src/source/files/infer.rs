@@ -44,7 +44,9 @@ pub async fn infer_schema(
             csv.check()?;
         }
         for found in runtime.block_on(listing::list(&root, matcher.as_ref()))? {
-            if let Some(opened) = runtime.block_on(admit::open(&root, &found.path, &spool_dir, &Cancelled::default()))? {
+            if let Some(opened) =
+                runtime.block_on(admit::open(&root, &found.path, &spool_dir, &Cancelled::default()))?
+            {
                 return infer_from(&opened, &format);
             }
         }
@@ -100,7 +102,8 @@ impl Candidates {
         self.boolean &= text.eq_ignore_ascii_case(b"true") || text.eq_ignore_ascii_case(b"false");
         // `007` and `+5` are codes, not numbers: as integers they would not come back.
         let digits = text.strip_prefix(b"-").unwrap_or(text);
-        let is_plain = digits.first().is_some_and(u8::is_ascii_digit) && !(digits.len() > 1 && digits.starts_with(b"0"));
+        let is_plain =
+            digits.first().is_some_and(u8::is_ascii_digit) && !(digits.len() > 1 && digits.starts_with(b"0"));
         self.integer = self.integer && is_plain && signed(text).is_some();
         let is_plain_fraction = is_plain || digits.starts_with(b"0.");
         self.float = self.float && is_plain_fraction && float(text).is_some();

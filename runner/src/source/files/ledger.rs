@@ -114,10 +114,6 @@ impl Ledger {
         std::mem::take(&mut self.unsent)
     }
 
-    pub fn has_unsent(&self) -> bool {
-        !self.unsent.is_empty()
-    }
-
     /// Folds the changes in, once no other clone needs the older state.
     pub fn merge(&mut self) {
         if !self.changed.is_empty() {
@@ -128,7 +124,10 @@ impl Ledger {
 
 fn damaged(key: &str) -> SourceError {
     SourceError::Permanent {
-        what: format!("the state of the files source is not readable at `{}`", gristmill_core::dead_letter::bounded(key, 200)),
+        what: format!(
+            "the state of the files source is not readable at `{}`",
+            gristmill_core::dead_letter::bounded(key, 200)
+        ),
         hint: "it was written by another version or changed by hand: restore the state store from a backup".into(),
     }
 }
@@ -146,7 +145,7 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.put("a/b.csv", entry(7));
         let state = ledger.take_unsent();
-        assert!(!ledger.has_unsent());
+        assert!(ledger.take_unsent().is_empty());
         let state: BTreeMap<_, _> = state.into_iter().filter_map(|(k, v)| Some((k, v?))).collect();
         let back = Ledger::from_state(&state).unwrap();
         assert_eq!(back.get("a/b.csv"), Some(&entry(7)));

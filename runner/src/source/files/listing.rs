@@ -32,7 +32,8 @@ impl Found {
         Self {
             path: path.to_owned(),
             bytes: meta.size,
-            modified: meta.last_modified.timestamp_micros(),
+            // A listing tells fractions of a second, an answer to GET does not: both must give one version.
+            modified: meta.last_modified.timestamp() * 1_000_000,
             etag: meta.e_tag.clone(),
         }
     }
@@ -164,7 +165,8 @@ async fn list_store(
     }
     let below = |meta: &ObjectMeta| {
         let key = meta.location.as_ref();
-        let path = if prefix.as_ref().is_empty() { Some(key) } else { key.strip_prefix(prefix.as_ref())?.strip_prefix('/') };
+        let path =
+            if prefix.as_ref().is_empty() { Some(key) } else { key.strip_prefix(prefix.as_ref())?.strip_prefix('/') };
         path.filter(|path| is_wanted(path, pattern)).map(|path| Found::object(path, meta))
     };
     Ok(listed.iter().filter_map(below).collect())
@@ -184,13 +186,13 @@ pub(super) fn object_paths(prefix: &ObjectPath, path: &str) -> Result<Vec<Object
 #[cfg(test)]
 mod tests {
     use super::*;
-    use futures::executor::block_on;
     use globset::Glob;
     use std::fs;
 
     fn paths(root: &Path, pattern: Option<&str>) -> Result<Vec<String>, SourceError> {
         let pattern = pattern.map(|p| Glob::new(p).unwrap().compile_matcher());
-        let found = block_on(list(&FilesRoot::Local(root.to_owned()), pattern.as_ref()))?;
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let found = runtime.block_on(list(&FilesRoot::Local(root.to_owned()), pattern.as_ref()))?;
         Ok(found.into_iter().map(|f| f.path).collect())
     }
 
@@ -200,7 +202,9 @@ mod tests {
         for folder in ["b", "_staging", ".git"] {
             fs::create_dir(dir.path().join(folder)).unwrap();
         }
-        for name in ["b.csv", "b/1.csv", "a.csv", ".x.csv", "_y.csv", "c.csv.tmp", "c.part", "_staging/d.csv", ".git/e.csv"] {
+        for name in
+            ["b.csv", "b/1.csv", "a.csv", ".x.csv", "_y.csv", "c.csv.tmp", "c.part", "_staging/d.csv", ".git/e.csv"]
+        {
             fs::write(dir.path().join(name), "x").unwrap();
         }
         assert_eq!(paths(dir.path(), None).unwrap(), ["a.csv", "b.csv", "b/1.csv"]);
@@ -211,7 +215,9 @@ mod tests {
     #[test]
     fn a_missing_root_has_a_hint() {
         let error = paths(Path::new("/no/such/folder"), None).unwrap_err();
-        assert!(matches!(error, SourceError::Permanent { what, hint } if what.contains("/no/such/folder") && !hint.is_empty()));
+        assert!(
+            matches!(error, SourceError::Permanent { what, hint } if what.contains("/no/such/folder") && !hint.is_empty())
+        );
     }
 
     #[cfg(unix)]

@@ -46,7 +46,10 @@ fn add(array: &ArrayRef, sizes: &mut [usize]) {
             let items = item_bytes(array.as_fixed_size_list().values());
             let length = usize::try_from(*length).unwrap_or(0);
             if length > 0 {
-                sizes.iter_mut().zip(items.chunks(length)).for_each(|(size, items)| *size += items.iter().sum::<usize>());
+                sizes
+                    .iter_mut()
+                    .zip(items.chunks(length))
+                    .for_each(|(size, items)| *size += items.iter().sum::<usize>());
             }
         }
         DataType::Struct(_) => array.as_struct().columns().iter().for_each(|column| add(column, sizes)),

@@ -33,9 +33,7 @@ mod values;
 
 pub use clock::{Clock, SystemClock};
 pub use infer::infer_schema;
-pub use options::{
-    CsvOptions, FileFormat, FilesOptions, MAX_FIELD_BYTES_DEFAULT, SETTLE_DEFAULT, parse_pattern,
-};
+pub use options::{CsvOptions, FileFormat, FilesOptions, MAX_FIELD_BYTES_DEFAULT, SETTLE_DEFAULT, parse_pattern};
 pub use root::{FilesRoot, StoreUrlError, open_store, open_store_with};
 
 use crate::source::{PageLimits, Poll, Resumed, Source, SourceError};
@@ -104,7 +102,10 @@ impl FilesSource {
         };
         let task = tokio::task::spawn_blocking(move || call(&mut reading).map(|answer| (answer, reading)));
         let (answer, reading) = task.await.map_err(|error| SourceError::Permanent {
-            what: format!("reading stopped: {}", if error.is_panic() { "a fault in this program" } else { "shutting down" }),
+            what: format!(
+                "reading stopped: {}",
+                if error.is_panic() { "a fault in this program" } else { "shutting down" }
+            ),
             hint: "start again; if it stops at the same file, move that file out and report it".into(),
         })??;
         self.place = reading.place;

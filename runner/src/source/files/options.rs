@@ -31,7 +31,8 @@ pub struct FilesOptions {
     pub settle: Duration,
     /// The longest field that is accepted; a record with a longer one becomes a dead letter.
     pub max_field_bytes: usize,
-    /// Where objects of a store are kept while they are read. Nothing stays there, not even after a crash.
+    /// Where objects of a store are kept while they are read. The
+    /// folder must exist. Nothing stays there, not even after a crash.
     pub spool_dir: PathBuf,
 }
 

@@ -85,7 +85,11 @@ impl PageBuilder {
         if chunk.records.is_empty() {
             return;
         }
-        self.objects.push(OriginRun { first_row: self.records.len(), object: Arc::from(object.as_str()), object_sequence });
+        self.objects.push(OriginRun {
+            first_row: self.records.len(),
+            object: Arc::from(object.as_str()),
+            object_sequence,
+        });
         self.operations.resize(self.operations.len() + chunk.records.len(), operation.code());
         self.records.extend(chunk.records);
         self.lines.extend(chunk.lines);

@@ -91,25 +91,36 @@ pub(super) fn check(
     schema: SchemaRef,
     is_cancelled: impl Fn() -> bool,
 ) -> Result<(), SourceError> {
-    let mut reader = ParquetReader::open(file, path, schema, Position::START)?;
-    let mut records = 0;
-    while let Some(rows) = reader.next_rows()? {
-        records += rows.num_rows() as u64;
-        if is_cancelled() {
-            return Ok(());
+    contained(path, || {
+        let mut reader = ParquetReader::open(file, path, schema, Position::START)?;
+        let mut records = 0;
+        while let Some(rows) = reader.next_rows()? {
+            records += rows.num_rows() as u64;
+            if is_cancelled() {
+                return Ok(());
+            }
         }
-    }
-    if records != reader.records {
-        let how = format!("it holds {records} records where its footer says {}", reader.records);
-        return Err(super::trouble::corrupt(path, &how));
-    }
-    Ok(())
+        if records != reader.records {
+            let how = format!("it holds {records} records where its footer says {}", reader.records);
+            return Err(super::trouble::corrupt(path, &how));
+        }
+        Ok(())
+    })
 }
 
 /// The columns of a file, for inference.
 pub(super) fn file_schema(file: HeldFile, path: &str) -> Result<SchemaRef, SourceError> {
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| corrupt(path, &error))?;
-    Ok(builder.schema().clone())
+    contained(path, || {
+        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| corrupt(path, &error))?;
+        Ok(builder.schema().clone())
+    })
+}
+
+/// Some damage makes the Parquet decoder panic: that is the file's fault, and must name it. Nothing of what `read`
+/// works on outlives the panic.
+fn contained<T>(path: &str, read: impl FnOnce() -> Result<T, SourceError>) -> Result<T, SourceError> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(read))
+        .unwrap_or_else(|_| Err(super::trouble::corrupt(path, &"Parquet: its decoder gave up")))
 }
 
 fn match_columns(file: &Schema, schema: &Schema, path: &str) -> Result<Vec<usize>, SourceError> {
@@ -121,7 +132,11 @@ fn match_columns(file: &Schema, schema: &Schema, path: &str) -> Result<Vec<usize
             Ok(place) => {
                 let found = file.field(place).data_type();
                 if !plain(found).is_some_and(|plain| is_same(&plain, field.data_type())) {
-                    complaints.push(format!("column `{}` is {found}, the schema says {}", field.name(), field.data_type()));
+                    complaints.push(format!(
+                        "column `{}` is {found}, the schema says {}",
+                        field.name(),
+                        field.data_type()
+                    ));
                 }
                 places.push(place);
             }
@@ -148,7 +163,9 @@ fn corrupt(path: &str, error: &ParquetError) -> SourceError {
 /// What a Parquet error is about; its message may hold data of a damaged file.
 const fn kind(error: &ParquetError) -> &'static str {
     match error {
-        ParquetError::EOF(_) | ParquetError::NeedMoreData(_) | ParquetError::NeedMoreDataRange(_) => "it ends too early",
+        ParquetError::EOF(_) | ParquetError::NeedMoreData(_) | ParquetError::NeedMoreDataRange(_) => {
+            "it ends too early"
+        }
         ParquetError::NYI(_) => "it uses a feature that is not supported",
         _ => "its footer, or a page, cannot be read",
     }

@@ -226,8 +226,11 @@ impl Reading {
             inspected.container?;
             self.check_format(&opened)?;
             let position = Position::START;
-            let cursor =
-                FilesCursor { file_sequence: self.place.ledger.next_sequence(), file: version, position: position.into() };
+            let cursor = FilesCursor {
+                file_sequence: self.place.ledger.next_sequence(),
+                file: version,
+                position: position.into(),
+            };
             self.start(opened, cursor, position)?;
             self.warm.queue.pop_front();
             return Ok(Next::File);

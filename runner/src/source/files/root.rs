@@ -129,16 +129,17 @@ fn s3_store<const N: usize>(
 ) -> Result<(Arc<dyn ObjectStore>, ObjectPath), StoreUrlError> {
     use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 
-    let bucket = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| {
-        refused("the S3 URL names no bucket", "write `s3://bucket/prefix`")
-    })?;
+    let bucket = url
+        .host_str()
+        .filter(|host| !host.is_empty())
+        .ok_or_else(|| refused("the S3 URL names no bucket", "write `s3://bucket/prefix`"))?;
     let prefix = ObjectPath::from_url_path(url.path())
         .map_err(|_| refused("the S3 URL's path is not a valid object key", "leave out empty and `..` parts"))?;
     let mut builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
     for (name, value) in settings {
-        let key: AmazonS3ConfigKey = name
-            .parse()
-            .map_err(|_| refused(&format!("`{name}` is not a setting of S3 storage"), "use names such as `aws_region`"))?;
+        let key: AmazonS3ConfigKey = name.parse().map_err(|_| {
+            refused(&format!("`{name}` is not a setting of S3 storage"), "use names such as `aws_region`")
+        })?;
         builder = builder.with_config(key, value);
     }
     let store = builder.build().map_err(|error| {
@@ -181,7 +182,9 @@ mod tests {
 
     #[test]
     fn unusable_urls_are_refused_without_repeating_secrets() {
-        for bad in ["", "ftp://host/x", "s3://key:hunter2@bucket/x", "s3://bucket/x?y=hunter2", "s3://", "file://relative"] {
+        for bad in
+            ["", "ftp://host/x", "s3://key:hunter2@bucket/x", "s3://bucket/x?y=hunter2", "s3://", "file://relative"]
+        {
             let error = open_store(bad).map(|(_, prefix)| prefix).unwrap_err();
             assert!(!error.to_string().contains("hunter2"), "{error}");
             assert!(!error.hint.is_empty());

@@ -25,17 +25,36 @@ pub(super) fn not_utf8(path: &Path) -> SourceError {
 /// An object store that did not do what it was asked.
 pub(super) fn store(doing: &str, path: &object_store::path::Path, error: object_store::Error) -> SourceError {
     use object_store::Error;
-    match error {
-        Error::NotFound { .. } => SourceError::Permanent {
-            what: format!("{doing}: {path} does not exist"),
-            hint: "check bucket and key of the source's `url`".into(),
+    let (denied, missing) = match &error {
+        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => (true, false),
+        Error::NotFound { .. } => (false, true),
+        error => match status(error) {
+            Some(401 | 403) => (true, false),
+            Some(404) => (false, true),
+            _ => (false, false),
         },
-        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => SourceError::Permanent {
-            what: format!("{doing}: access to {path} is denied"),
+    };
+    if denied {
+        SourceError::Permanent {
+            what: format!("{doing}: the object store denies access to `{path}`"),
             hint: "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and what their owner may list and read".into(),
-        },
-        error => SourceError::Transient { doing: doing.to_owned(), source: error.into() },
+        }
+    } else if missing {
+        SourceError::Permanent {
+            what: format!("{doing}: the bucket, or `{path}` in it, does not exist"),
+            hint: "check bucket and key of the source's `url`, and AWS_ENDPOINT_URL".into(),
+        }
+    } else {
+        SourceError::Transient { doing: doing.to_owned(), source: error.into() }
     }
+}
+
+/// The HTTP status behind an error. A failed listing is not told apart any further by the store's client, nor is the
+/// type of its cause public: its text is all there is.
+fn status(error: &object_store::Error) -> Option<u16> {
+    let text = error.to_string();
+    let (_, rest) = text.split_once("status code: ")?;
+    rest.get(..3)?.parse().ok()
 }
 
 /// A file that cannot be read to its end.
@@ -62,6 +81,8 @@ pub(super) fn spool(dir: &Path, error: io::Error) -> SourceError {
             what: format!("cannot spool an object into {}: {error}", dir.display()),
             hint: "the folder must exist, be writable and have room for the largest object of the source".into(),
         },
-        _ => SourceError::Transient { doing: format!("spooling an object into {}", dir.display()), source: error.into() },
+        _ => {
+            SourceError::Transient { doing: format!("spooling an object into {}", dir.display()), source: error.into() }
+        }
     }
 }

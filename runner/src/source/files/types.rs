@@ -17,7 +17,8 @@ pub(super) fn plain(data_type: &DataType) -> Option<DataType> {
         T::FixedSizeList(item, length) => T::FixedSizeList(plain_field(item)?, *length),
         T::Map(entries, sorted) => T::Map(plain_field(entries)?, *sorted),
         T::Struct(fields) => T::Struct(fields.iter().map(plain_field).collect::<Option<Vec<_>>>()?.into()),
-        T::Interval(_) | T::Union(_, _) | T::Decimal32(_, _) | T::Decimal64(_, _) => return None,
+        T::Decimal32(precision, scale) | T::Decimal64(precision, scale) => T::Decimal128(*precision, *scale),
+        T::Interval(_) | T::Union(_, _) => return None,
         other => other.clone(),
     })
 }
@@ -34,11 +35,15 @@ pub(super) fn is_same(from: &DataType, to: &DataType) -> bool {
         (to.is_nullable() || !from.is_nullable()) && is_same(from.data_type(), to.data_type())
     };
     match (from, to) {
-        (T::Utf8 | T::LargeUtf8, T::Utf8 | T::LargeUtf8) | (T::Binary | T::LargeBinary, T::Binary | T::LargeBinary) => true,
+        (T::Utf8 | T::LargeUtf8, T::Utf8 | T::LargeUtf8) | (T::Binary | T::LargeBinary, T::Binary | T::LargeBinary) => {
+            true
+        }
         (T::List(from) | T::LargeList(from), T::List(to) | T::LargeList(to)) => same_child(from, to),
         (T::FixedSizeList(from, a), T::FixedSizeList(to, b)) => a == b && same_child(from, to),
         (T::Map(from, _), T::Map(to, _)) => match (from.data_type(), to.data_type()) {
-            (T::Struct(from), T::Struct(to)) => from.len() == to.len() && from.iter().zip(to).all(|(a, b)| same_child(a, b)),
+            (T::Struct(from), T::Struct(to)) => {
+                from.len() == to.len() && from.iter().zip(to).all(|(a, b)| same_child(a, b))
+            }
             _ => false,
         },
         (T::Struct(from), T::Struct(to)) => {

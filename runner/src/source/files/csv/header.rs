@@ -48,8 +48,11 @@ pub(in crate::source::files) fn read_header(
             }
             _ => {
                 return Err(SourceError::Mismatch {
-                    what: format!("{path}: its first record is no header: it is too long or a quote of it never closes"),
-                    hint: "check the file, and `delimiter` and `quote`; `header: false` reads files without a header".into(),
+                    what: format!(
+                        "{path}: its first record is no header: it is too long or a quote of it never closes"
+                    ),
+                    hint: "check the file, and `delimiter` and `quote`; `header: false` reads files without a header"
+                        .into(),
                 });
             }
         }
@@ -61,9 +64,10 @@ impl Header {
     pub fn columns(&self, schema: &Schema, path: &str) -> Result<Vec<usize>, SourceError> {
         let mismatch = |what: String| SourceError::Mismatch {
             what: format!("{path}: {what}"),
-            hint: "make the file's header and the source's `schema` name the same columns; `header: false` reads files \
+            hint:
+                "make the file's header and the source's `schema` name the same columns; `header: false` reads files \
                    without a header"
-                .into(),
+                    .into(),
         };
         let known: HashSet<&str> = self.names.iter().map(String::as_str).collect();
         let missing: Vec<&str> =

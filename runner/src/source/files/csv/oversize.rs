@@ -100,7 +100,11 @@ mod tests {
             (format!("a,\"{long}\n\"\"\n\",b\nnext"), Skipped::Record { bytes: (1 << 20) + 11, line_feeds: 3 }, "next"),
             (format!("{long}\r\nnext"), Skipped::Record { bytes: (1 << 20) + 1, line_feeds: 0 }, "\nnext"),
             (long.clone(), Skipped::Record { bytes: 1 << 20, line_feeds: 0 }, ""),
-            (format!("a,\"\n\",\"b\nc,\"\"d\n{long}"), Skipped::Unclosed { line_feeds: 2 }, &format!("c,\"\"d\n{long}")),
+            (
+                format!("a,\"\n\",\"b\nc,\"\"d\n{long}"),
+                Skipped::Unclosed { line_feeds: 2 },
+                &format!("c,\"\"d\n{long}"),
+            ),
             (format!("a,\"{long}"), Skipped::Unclosed { line_feeds: 0 }, ""),
         ] {
             let mut window = window(text.as_bytes());

@@ -114,7 +114,10 @@ impl CsvReader {
             let column = &mut self.columns[target.column];
             if text.is_empty() && !target.text || self.options.null_values.iter().any(|null| null.as_bytes() == text) {
                 if !target.nullable {
-                    return Err(fault(DeadLetterClass::UnparsableValue, "no value, and the column is not nullable".into()));
+                    return Err(fault(
+                        DeadLetterClass::UnparsableValue,
+                        "no value, and the column is not nullable".into(),
+                    ));
                 }
                 column.push_null();
                 continue;
@@ -123,7 +126,10 @@ impl CsvReader {
                 Ok(()) if target.variable => size += text.len(),
                 Ok(()) => {}
                 Err(Fault::InvalidUtf8) => {
-                    return Err(fault(DeadLetterClass::InvalidUtf8, format!("{} bytes that are not UTF-8", text.len())));
+                    return Err(fault(
+                        DeadLetterClass::InvalidUtf8,
+                        format!("{} bytes that are not UTF-8", text.len()),
+                    ));
                 }
                 Err(Fault::Unparsable) => {
                     let data_type = self.schema.field(target.column).data_type();

@@ -56,7 +56,7 @@ impl LineDecoder {
             columns.push(parsed);
         }
         let raw_schema = Arc::new(Schema::new(raw));
-        decoder(&raw_schema, true).map_err(|_| unsupported("JSON Lines has no form for a column's type".into()))?;
+        decoder(&raw_schema, 1, true).map_err(|_| unsupported("JSON Lines has no form for a column's type".into()))?;
         let has_nested = schema.fields().iter().any(|field| field.data_type().is_nested());
         Ok(Self { schema, raw_schema, columns, max_field_bytes, has_nested })
     }
@@ -151,7 +151,8 @@ impl LineDecoder {
             }
             arrays.push(column.finish()?);
         }
-        let nullable: Vec<Field> = self.schema.fields().iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
+        let nullable: Vec<Field> =
+            self.schema.fields().iter().map(|f| f.as_ref().clone().with_nullable(true)).collect();
         let options = RecordBatchOptions::new().with_row_count(Some(raw.num_rows()));
         let mut rows = RecordBatch::try_new_with_options(Arc::new(Schema::new(nullable)), arrays, &options)?;
         if places.iter().any(|place| faults[*place].is_some()) {
@@ -163,9 +164,9 @@ impl LineDecoder {
     }
 }
 
-fn decoder(schema: &SchemaRef, strict: bool) -> Result<Decoder, ArrowError> {
+fn decoder(schema: &SchemaRef, rows: usize, strict: bool) -> Result<Decoder, ArrowError> {
     ReaderBuilder::new(schema.clone())
-        .with_batch_size(usize::MAX)
+        .with_batch_size(rows)
         .with_coerce_primitive(true)
         .with_strict_mode(strict)
         .build_decoder()
@@ -173,7 +174,7 @@ fn decoder(schema: &SchemaRef, strict: bool) -> Result<Decoder, ArrowError> {
 
 /// One row from each line, or nothing. Lines are fed one by one: two objects on one line, or one over two, are no records.
 fn decode_all(schema: &SchemaRef, lines: &[&[u8]], places: &[usize]) -> Option<RecordBatch> {
-    let mut decoder = decoder(schema, true).ok()?;
+    let mut decoder = decoder(schema, places.len(), true).ok()?;
     for (row, place) in places.iter().enumerate() {
         let line = lines[*place];
         let whole = decoder.decode(line).ok()? == line.len();
@@ -188,6 +189,6 @@ fn decode_all(schema: &SchemaRef, lines: &[&[u8]], places: &[usize]) -> Option<R
 /// Whether a line decodes when only one column is looked at.
 pub(super) fn decodes_alone(field: &Field, line: &[u8]) -> bool {
     let schema = Arc::new(Schema::new(vec![field.clone()]));
-    let Ok(mut decoder) = decoder(&schema, false) else { return false };
+    let Ok(mut decoder) = decoder(&schema, 1, false) else { return false };
     decoder.decode(line).is_ok() && decoder.flush().is_ok()
 }

@@ -93,7 +93,9 @@ fn longest_text(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(longest_text).max().unwrap_or(0),
-        Value::Object(members) => members.iter().map(|(name, value)| name.len().max(longest_text(value))).max().unwrap_or(0),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| name.len().max(longest_text(value))).max().unwrap_or(0)
+        }
         _ => 0,
     }
 }
@@ -104,11 +106,13 @@ fn fits(value: &Value, data_type: &DataType) -> bool {
         (DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _), Value::Array(items)) => {
             items.iter().all(|value| fits(value, item.data_type()))
         }
-        (DataType::Struct(fields), Value::Object(members)) => fields
-            .iter()
-            .all(|field| members.get(field.name()).is_none_or(|value| fits(value, field.data_type()))),
+        (DataType::Struct(fields), Value::Object(members)) => {
+            fields.iter().all(|field| members.get(field.name()).is_none_or(|value| fits(value, field.data_type())))
+        }
         (DataType::Map(entries, _), Value::Object(members)) => match entries.data_type() {
-            DataType::Struct(fields) if fields.len() == 2 => members.values().all(|value| fits(value, fields[1].data_type())),
+            DataType::Struct(fields) if fields.len() == 2 => {
+                members.values().all(|value| fits(value, fields[1].data_type()))
+            }
             _ => true,
         },
         (DataType::Decimal128(precision, scale) | DataType::Decimal256(precision, scale), Value::Number(number)) => {

@@ -116,7 +116,13 @@ impl JsonReader {
         // A line over the limit is refused when its turn comes; here it only must not be decoded.
         let fed: Vec<&[u8]> = lines
             .iter()
-            .map(|line| if line.content > self.line_max_bytes { &[][..] } else { &window[line.start..line.start + line.content] })
+            .map(|line| {
+                if line.content > self.line_max_bytes {
+                    &[][..]
+                } else {
+                    &window[line.start..line.start + line.content]
+                }
+            })
             .collect();
         self.decoder.decode(&fed).map_err(|_| unbatchable(&self.path))
     }
@@ -164,7 +170,8 @@ impl RecordReader for JsonReader {
             let (mut row, mut consumed, mut next_full, mut next_blank) = (0, 0, 0, 0);
             let mut is_full = false;
             while next_full < full.len() || next_blank < blank.len() {
-                let is_next_blank = blank.get(next_blank).is_some_and(|b| full.get(next_full).is_none_or(|f| b.start < f.start));
+                let is_next_blank =
+                    blank.get(next_blank).is_some_and(|b| full.get(next_full).is_none_or(|f| b.start < f.start));
                 if is_next_blank {
                     consumed += blank[next_blank].bytes;
                     next_blank += 1;
@@ -241,7 +248,11 @@ mod tests {
     fn bad_lines_are_told_apart() {
         let fields = || {
             let list = DataType::new_list(DataType::Int64, true);
-            vec![Field::new("a", DataType::Int32, false), Field::new("b", DataType::Utf8, true), Field::new("c", list, true)]
+            vec![
+                Field::new("a", DataType::Int32, false),
+                Field::new("b", DataType::Utf8, true),
+                Field::new("c", list, true),
+            ]
         };
         let long = "x".repeat(60);
         let text = format!(

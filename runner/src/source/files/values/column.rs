@@ -3,8 +3,8 @@
 
 use super::parse;
 use arrow::array::{
-    ArrayRef, ArrowPrimitiveType, BooleanArray, BooleanBufferBuilder, FixedSizeBinaryArray, GenericByteArray, NullArray,
-    NullBufferBuilder, OffsetSizeTrait, PrimitiveArray,
+    ArrayRef, ArrowPrimitiveType, BooleanArray, BooleanBufferBuilder, FixedSizeBinaryArray, GenericByteArray,
+    NullArray, NullBufferBuilder, OffsetSizeTrait, PrimitiveArray,
 };
 use arrow::buffer::{Buffer, OffsetBuffer, ScalarBuffer};
 use arrow::datatypes::{
@@ -12,8 +12,8 @@ use arrow::datatypes::{
     DurationMillisecondType, DurationNanosecondType, DurationSecondType, Float16Type, Float32Type, Float64Type,
     GenericBinaryType, GenericStringType, Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType,
     Time32SecondType, Time64MicrosecondType, Time64NanosecondType, TimeUnit, TimestampMicrosecondType,
-    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
-    i256,
+    TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type, UInt16Type, UInt32Type,
+    UInt64Type, i256,
 };
 use arrow::error::ArrowError;
 use std::marker::PhantomData;
@@ -110,7 +110,9 @@ pub(in crate::source::files) fn column_of(data_type: &DataType) -> Option<Box<dy
             })
         }
         DataType::Date32 => numbers::<Date32Type>(data_type, parse::date_days),
-        DataType::Date64 => numbers::<Date64Type>(data_type, |text| Some(i64::from(parse::date_days(text)?) * 86_400_000)),
+        DataType::Date64 => {
+            numbers::<Date64Type>(data_type, |text| Some(i64::from(parse::date_days(text)?) * 86_400_000))
+        }
         DataType::Time32(TimeUnit::Second) => time!(Time32SecondType, TimeUnit::Second),
         DataType::Time32(TimeUnit::Millisecond) => time!(Time32MillisecondType, TimeUnit::Millisecond),
         DataType::Time64(TimeUnit::Microsecond) => time!(Time64MicrosecondType, TimeUnit::Microsecond),
@@ -122,7 +124,9 @@ pub(in crate::source::files) fn column_of(data_type: &DataType) -> Option<Box<dy
         DataType::Timestamp(TimeUnit::Microsecond, zone) => {
             timestamp!(TimestampMicrosecondType, TimeUnit::Microsecond, zone)
         }
-        DataType::Timestamp(TimeUnit::Nanosecond, zone) => timestamp!(TimestampNanosecondType, TimeUnit::Nanosecond, zone),
+        DataType::Timestamp(TimeUnit::Nanosecond, zone) => {
+            timestamp!(TimestampNanosecondType, TimeUnit::Nanosecond, zone)
+        }
         DataType::Duration(TimeUnit::Second) => signed!(DurationSecondType),
         DataType::Duration(TimeUnit::Millisecond) => signed!(DurationMillisecondType),
         DataType::Duration(TimeUnit::Microsecond) => signed!(DurationMicrosecondType),
@@ -249,7 +253,13 @@ struct Texts<T, O> {
 
 impl<T, O: OffsetSizeTrait> Texts<T, O> {
     fn new(form: TextForm) -> Self {
-        Self { form, bytes: Vec::new(), offsets: vec![O::default()], nulls: NullBufferBuilder::new(0), array: PhantomData }
+        Self {
+            form,
+            bytes: Vec::new(),
+            offsets: vec![O::default()],
+            nulls: NullBufferBuilder::new(0),
+            array: PhantomData,
+        }
     }
 }
 
@@ -370,9 +380,9 @@ mod tests {
         assert_eq!(array.data_type(), data_type);
         assert_eq!(array.len(), values.len() * 2);
         assert_eq!(array.null_count(), values.len());
-        let options = FormatOptions::default();
-        let shown = ArrayFormatter::try_new(&array, &options).unwrap();
         for (row, (_, expected)) in values.iter().enumerate() {
+            let options = FormatOptions::default();
+            let shown = ArrayFormatter::try_new(&array, &options).unwrap();
             assert_eq!(shown.value(row * 2).to_string(), *expected);
         }
         assert_eq!(column.finish().unwrap().len(), 0, "a finished column starts anew");
@@ -393,14 +403,26 @@ mod tests {
         check(&T::Float32, &[("1.5", "1.5")], &["1e99"]);
         check(&T::Float64, &[("1.5", "1.5"), ("NaN", "NaN")], &["1,5"]);
         check(&T::Decimal128(5, 2), &[("-1.2", "-1.20")], &["1.234", "1000"]);
-        check(&T::Decimal256(60, 2), &[("-12345678901234567890123456789012345678901234.5", "-12345678901234567890123456789012345678901234.50")], &["1.234"]);
+        check(
+            &T::Decimal256(60, 2),
+            &[("-12345678901234567890123456789012345678901234.5", "-12345678901234567890123456789012345678901234.50")],
+            &["1.234"],
+        );
         check(&T::Date32, &[("2013-01-31", "2013-01-31")], &["2013-02-31"]);
-        check(&T::Date64, &[("2013-01-31", "2013-01-31")], &["31.1.2013"]);
+        check(&T::Date64, &[("2013-01-31", "2013-01-31T00:00:00")], &["31.1.2013"]);
         check(&T::Time32(TimeUnit::Second), &[("05:17:03", "05:17:03")], &["05:17:03.5"]);
         check(&T::Time64(TimeUnit::Microsecond), &[("05:17:03.5", "05:17:03.500")], &["5:17"]);
-        check(&T::Timestamp(TimeUnit::Second, None), &[("2013-01-01 05:17", "2013-01-01T05:17:00")], &["2013-01-01T05:17Z"]);
+        check(
+            &T::Timestamp(TimeUnit::Second, None),
+            &[("2013-01-01 05:17", "2013-01-01T05:17:00")],
+            &["2013-01-01T05:17Z"],
+        );
         let utc = T::Timestamp(TimeUnit::Millisecond, Some("+00:00".into()));
-        check(&utc, &[("2013-01-01T05:17:00+01:00", "2013-01-01T04:17:00Z"), ("2013-01-01T05:17", "2013-01-01T05:17:00Z")], &[]);
+        check(
+            &utc,
+            &[("2013-01-01T05:17:00+01:00", "2013-01-01T04:17:00Z"), ("2013-01-01T05:17", "2013-01-01T05:17:00Z")],
+            &[],
+        );
         check(&T::Timestamp(TimeUnit::Nanosecond, Some("Europe/Rome".into())), &[], &["2013-01-01T05:17:00"]);
         check(&T::Duration(TimeUnit::Second), &[("90", "PT90S")], &["1m"]);
         for t in [T::Utf8, T::LargeUtf8] {

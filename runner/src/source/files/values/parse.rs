@@ -15,7 +15,7 @@
 use arrow::datatypes::TimeUnit;
 use chrono::{Datelike, NaiveDate};
 
-pub(in crate::source::files) fn boolean(text: &[u8]) -> Option<bool> {
+pub(super) fn boolean(text: &[u8]) -> Option<bool> {
     match text {
         b"1" | b"t" | b"T" => Some(true),
         b"0" | b"f" | b"F" => Some(false),
