@@ -13,6 +13,8 @@ const CALLS_MAX: u32 = 32;
 const KEEP_RESIDENT_BYTES: usize = 64 << 20;
 /// Finished calls' memories that are kept apart by component; more would hold memory without making calls faster.
 const WARM_SLOTS: u32 = 4;
+/// Elements of one table.
+pub(super) const TABLE_ELEMENTS_MAX: usize = 1 << 17;
 /// How often deadlines are looked at.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -53,9 +55,6 @@ pub(super) fn engine(limits: &HostLimits) -> Result<Engine, HostError> {
     tick(&engine).map_err(|e| HostError::Engine { message: format!("no thread for deadlines: {e}") })?;
     Ok(engine)
 }
-
-/// Elements of one table.
-pub(super) const TABLE_ELEMENTS_MAX: usize = 1 << 17;
 
 /// Ticks until a call that starts now is past its deadline. The first tick may come at once.
 pub(super) fn deadline_ticks(deadline: Duration) -> u64 {

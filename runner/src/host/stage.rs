@@ -146,6 +146,11 @@ impl PlannedStage {
         self.component.digest()
     }
 
+    /// The schema of the batches that it takes.
+    pub fn input(&self) -> &SchemaRef {
+        &self.input
+    }
+
     /// What the stage emits, in the component's order.
     pub fn outputs(&self) -> &[PlannedOutput] {
         &self.plan.outputs
@@ -160,12 +165,15 @@ impl PlannedStage {
         let input = self.gather(rows, operations).map_err(|message| fault((Fault::Runner { message }, None)))?;
         let started = Instant::now();
         let budget = self.limits.deadline * ISOLATION_DEADLINES;
+        let whole = rows.num_rows();
         let call = |part: Range<u32>| {
             self.process_part(&input.slice(&part)).inspect_err(|fault| {
-                tracing::warn!(
-                    stage = %self.stage, component = %self.component.digest().short(), fault = fault.code(),
-                    rows = part.len(), of = rows.num_rows(), "a call of a transform failed"
-                );
+                let (stage, component, rows) = (self.stage.as_str(), self.component.digest().short(), part.len());
+                if rows == whole {
+                    tracing::warn!(stage, component, rows, %fault, "a call of a transform failed");
+                } else {
+                    tracing::debug!(stage, component, rows, %fault, "a call for a part of the batch failed");
+                }
             })
         };
         let isolated = isolate(rows.num_rows() as u32, call, || started.elapsed() > budget).map_err(fault)?;
@@ -174,17 +182,19 @@ impl PlannedStage {
 
     /// All columns that the plan can name, joined once for the whole batch.
     fn gather(&self, rows: &RecordBatch, operations: &UInt8Array) -> Result<Input, String> {
-        if rows.schema_ref().fields() != self.input.fields() {
+        let names = |schema: &SchemaRef| schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+        let planned = RecordBatch::try_new(self.input.clone(), rows.columns().to_vec());
+        let (Ok(rows), true) = (planned, names(rows.schema_ref()) == names(&self.input)) else {
             return Err("the rows do not have the schema that the stage was planned for".into());
-        }
+        };
         if rows.num_rows() > ITEMS_MAX {
             return Err(format!("a batch of {} rows is too large", rows.num_rows()));
         }
         if operations.len() != rows.num_rows() || operations.null_count() > 0 || !are_operations(operations.values()) {
             return Err("the rows do not have one operation each".into());
         }
-        let lookups = self.join(rows).map_err(|e| format!("a look-up failed: {e}"))?;
-        Ok(Input { rows: rows.clone(), lookups, operations: operations.clone() })
+        let lookups = self.join(&rows).map_err(|e| format!("a look-up failed: {e}"))?;
+        Ok(Input { rows, lookups, operations: operations.clone() })
     }
 
     fn join(&self, rows: &RecordBatch) -> Result<Vec<ArrayRef>, ArrowError> {
@@ -271,6 +281,12 @@ impl PlannedStage {
         }
         let messages = processed.messages.iter().take(MESSAGES_MAX).map(|message| guest_message(message)).collect();
         Ok(StageOutput { outputs, rejects, messages })
+    }
+
+    /// One call with the whole batch.
+    #[cfg(test)]
+    pub(super) fn process_once(&self, rows: &RecordBatch, operations: &UInt8Array) -> Result<StageOutput, Fault> {
+        self.process_part(&self.gather(rows, operations).map_err(|message| Fault::Runner { message })?)
     }
 
     /// Puts the parts of a batch together again, in input order, and the rows at fault among the rejects.
