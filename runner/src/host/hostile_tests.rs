@@ -173,7 +173,7 @@ fn a_row_that_loops_is_found_within_the_time_for_it() {
 fn a_guest_that_fails_on_every_row_fails_the_batch() {
     let fault = process("trap", &rows(&["a", "b", "c"])).unwrap_err();
     assert_eq!(fault.fault.code(), "trap");
-    let isolation = fault.isolation.unwrap();
+    let isolation = *fault.isolation.unwrap();
     assert_eq!((isolation.end, isolation.passed, isolation.poison), (IsolationEnd::NoRowPassed, 0, vec![0, 1, 2]));
 
     let fault = process("trap", &rows(&["x"; 100])).unwrap_err();

@@ -4,7 +4,7 @@ use super::bindings::{Processed, wit};
 use super::call;
 use super::component::{Component, Host};
 use super::encode::Encoded;
-use super::fault::{Fault, PlanError, StageFault};
+use super::fault::{Fault, Isolation, PlanError, StageFault};
 use super::forward::{Budget, Checked};
 use super::isolate::{Isolated, isolate};
 use super::limits::{
@@ -160,8 +160,12 @@ impl PlannedStage {
     ///
     /// Rows on which the component fails alone come back as rejects of kind [`RejectKind::Poison`].
     pub fn process(&self, rows: &RecordBatch, operations: &UInt8Array) -> Result<StageOutput, StageFault> {
-        let fault =
-            |(fault, isolation)| StageFault { stage: self.stage, component: self.component.digest(), fault, isolation };
+        let fault = |(fault, isolation): (Fault, Option<Isolation>)| StageFault {
+            stage: self.stage,
+            component: self.component.digest(),
+            fault,
+            isolation: isolation.map(Box::new),
+        };
         let input = self.gather(rows, operations).map_err(|message| fault((Fault::Runner { message }, None)))?;
         let started = Instant::now();
         let budget = self.limits.deadline * ISOLATION_DEADLINES;
