@@ -106,4 +106,4 @@ fn encode_outputs<'a>(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -81,7 +81,7 @@ fn digests_follow_the_table() {
 }
 
 /// One column of every type that a contract may carry.
-fn wide() -> RecordBatch {
+pub(crate) fn wide() -> RecordBatch {
     let ints: ArrayRef = Arc::new(Int64Array::from(vec![Some(0), Some(1), None, Some(86_399)]));
     let mut columns: Vec<(String, ArrayRef)> = Vec::new();
     let mut add = |array: ArrayRef| columns.push((format!("c{}", columns.len()), array));

@@ -12,12 +12,8 @@ pub(super) const HASH: &str = "gristmill_hash";
 pub(super) const BATCH: &str = "gristmill_batch";
 pub(super) const DELETED_AT: &str = "gristmill_deleted_at";
 /// Bookkeeping columns, in the order of their parameters after the payload's, with their declarations.
-const BOOKKEEPING: [(&str, &str); 4] = [
-    (VERSION, " BLOB NOT NULL"),
-    (HASH, " INTEGER NOT NULL"),
-    (BATCH, " INTEGER NOT NULL"),
-    (DELETED_AT, " TEXT"),
-];
+const BOOKKEEPING: [(&str, &str); 4] =
+    [(VERSION, " BLOB NOT NULL"), (HASH, " INTEGER NOT NULL"), (BATCH, " INTEGER NOT NULL"), (DELETED_AT, " TEXT")];
 /// Names that start so belong to the sink.
 const OWN_PREFIX: &str = "gristmill_";
 
