@@ -161,7 +161,7 @@ async fn tables_and_rows_as_a_user_sees_them() {
         [text(
             "CREATE TABLE \"delays\" (\n  \"origin\" TEXT NOT NULL,\n  \"flight\" TEXT NOT NULL,\n  \"value\" TEXT,\n  \
          gristmill_version BLOB NOT NULL,\n  gristmill_hash INTEGER NOT NULL,\n  gristmill_batch INTEGER NOT NULL,\n  \
-         gristmill_deleted_at TEXT,\n  PRIMARY KEY (\"origin\", \"flight\")\n) WITHOUT ROWID"
+         gristmill_deleted_at TEXT,\n  PRIMARY KEY (\"origin\", \"flight\")\n)"
         )]
     );
 }
