@@ -53,12 +53,13 @@
 //! | union | one byte type id for each value; then each member's values as a column |
 
 mod column;
+mod types;
 
 use arrow::array::{Array, ArrayRef, BinaryArray, RecordBatch, UInt8Array, UInt64Array};
-pub(crate) use column::type_text;
 use column::{Column, put_number, put_text};
 use gristmill_core::digest::{Digest, Hasher};
 use std::sync::Arc;
+pub(crate) use types::type_text;
 use xxhash_rust::xxh3::xxh3_64;
 
 /// The version of the encoding that this module describes.
@@ -106,4 +107,4 @@ fn encode_outputs<'a>(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -81,7 +81,7 @@ fn digests_follow_the_table() {
 }
 
 /// One column of every type that a contract may carry.
-fn wide() -> RecordBatch {
+pub(crate) fn wide() -> RecordBatch {
     let ints: ArrayRef = Arc::new(Int64Array::from(vec![Some(0), Some(1), None, Some(86_399)]));
     let mut columns: Vec<(String, ArrayRef)> = Vec::new();
     let mut add = |array: ArrayRef| columns.push((format!("c{}", columns.len()), array));
@@ -347,7 +347,7 @@ fn speed() {
         let clock = std::time::Instant::now();
         let column = Column::of(rows.column(0));
         let mut hasher = Hasher::new();
-        column.encode(&[0..rows.num_rows()], &mut |bytes| hasher.update(bytes));
+        column.encode(std::slice::from_ref(&(0..rows.num_rows())), &mut |bytes| hasher.update(bytes));
         std::hint::black_box(hasher.finish());
         let rate = |time: std::time::Duration| n as f64 / time.as_secs_f64() / 1e6;
         eprintln!("{name}: hash {:.0} M values/s, digest {:.0} M values/s", rate(hashing), rate(clock.elapsed()));

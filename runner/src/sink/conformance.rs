@@ -91,7 +91,7 @@ pub(super) fn batch(number: u64, token: u64, rows: &[Row]) -> MappedBatch {
     batch_for(&outputs(), number, token, rows)
 }
 
-fn batch_for(outputs: &[OutputSchema], number: u64, token: u64, rows: &[Row]) -> MappedBatch {
+pub(super) fn batch_for(outputs: &[OutputSchema], number: u64, token: u64, rows: &[Row]) -> MappedBatch {
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.id)));
     let values: ArrayRef = Arc::new(rows.iter().map(|row| (!row.delete).then_some(row.value)).collect::<StringArray>());
     let origins: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|row| format!("o{}", row.id % 2))));
@@ -415,3 +415,18 @@ macro_rules! suite {
     };
 }
 pub(super) use suite;
+
+/// A batch of one output, with rows of any kind, all inserts of version 1.
+pub(super) fn batch_of(number: u64, token: u64, output: &str, rows: RecordBatch) -> MappedBatch {
+    let count = rows.num_rows();
+    let output = MappedOutput {
+        name: output.to_owned(),
+        operations: UInt8Array::from(vec![Operation::Insert.code(); count]),
+        versions: BinaryArray::from_iter_values(std::iter::repeat_n(version::unsigned(1), count)),
+        hashes: row_hashes(&rows),
+        source_rows: UInt32Array::from_iter_values(0..count as u32),
+        rows,
+    };
+    let digest = digest_outputs([(&*output.name, &output.rows, &output.operations, &output.versions)].into_iter());
+    MappedBatch { digest, outputs: vec![output], ..batch(number, token, &[]) }
+}

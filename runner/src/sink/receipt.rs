@@ -118,3 +118,26 @@ impl Receipt {
         &self.outputs
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kept in every target.
+    #[test]
+    fn stored_json_is_fixed() {
+        let json = concat!(
+            r#"{"taskId":"flights","batchId":"01J2S0000000000000000000ZZ","fencingToken":3,"#,
+            r#""digest":"sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","#,
+            r#""committedAt":1700000000000000,"outputs":[{"output":"flights","rows":21,"inserted":1,"updated":2,"#,
+            r#""deleted":3,"unchanged":4,"stale":5,"conflicts":6,"conflictRows":[0,7,8,9,10,11]}]}"#
+        );
+        let receipt = Receipt::from_json(json).unwrap();
+        assert_eq!(receipt.to_json().unwrap(), json);
+        assert_eq!(receipt.committed_at(), Micros(1_700_000_000_000_000));
+        assert_eq!((receipt.outputs()[0].stale, receipt.outputs()[0].conflict_rows.len()), (5, 6));
+        for bad in [json.replace("taskId", "task"), json.replace("\"rows\":21,", ""), json.replace('3', "\"3\"")] {
+            assert!(Receipt::from_json(&bad).is_err(), "{bad}");
+        }
+    }
+}

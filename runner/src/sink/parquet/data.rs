@@ -12,6 +12,7 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::properties::WriterProperties;
 use arrow::array::{
     ArrayRef, AsArray, BinaryArray, DictionaryArray, Int32Array, RecordBatch, StringArray, UInt8Array, UInt64Array,
+    new_null_array,
 };
 use arrow::compute::concat_batches;
 use arrow::datatypes::{DataType, Field, Schema, UInt8Type, UInt64Type};
@@ -68,6 +69,18 @@ fn encoded(output: &MappedOutput, batch_id: BatchId) -> Result<Vec<u8>, ParquetE
     let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties))?;
     writer.write(&batch)?;
     writer.into_inner()
+}
+
+/// Whether rows of a schema can be written. Not all types that have a Parquet schema have a writer, so a row of nulls is
+/// written on trial.
+pub(super) fn try_schema(schema: &Schema) -> Result<(), ParquetError> {
+    let fields = schema.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    let nulls = schema.fields().iter().map(|field| new_null_array(field.data_type(), 1)).collect();
+    let mut writer = ArrowWriter::try_new(std::io::sink(), schema.clone(), None)?;
+    writer.write(&RecordBatch::try_new(schema, nulls)?)?;
+    writer.close()?;
+    Ok(())
 }
 
 /// Reads the bytes of a data object.

@@ -56,7 +56,7 @@ impl Layout {
         self.own(["log", task_id.as_str(), partition_id.as_str()])
     }
 
-    fn own<'a, const N: usize>(&self, names: [&'a str; N]) -> Path {
+    fn own<const N: usize>(&self, names: [&str; N]) -> Path {
         self.absolute(&Path::from_iter([OWN].into_iter().chain(names)))
     }
 }

@@ -110,7 +110,7 @@ pub async fn read_current(
 
 fn newest(parts: &[DataRows], identity: &[String]) -> Result<RecordBatch, ArrowError> {
     let keys = |rows: &RecordBatch| {
-        identity.iter().map(|name| Ok(rows.schema_ref().index_of(name)?)).collect::<Result<Vec<_>, ArrowError>>()
+        identity.iter().map(|name| rows.schema_ref().index_of(name)).collect::<Result<Vec<_>, ArrowError>>()
     };
     let mut newest: BTreeMap<Vec<u8>, (RecordState<'_>, (usize, usize))> = BTreeMap::new();
     for (place, part) in parts.iter().enumerate() {

@@ -1,12 +1,12 @@
 //! What a dataset records about an output, once.
 
+use super::data;
 use super::error::damaged;
 use super::layout::Layout;
 use super::objects::{self, Created};
 use crate::content::type_text;
 use crate::record::OutputSchema;
 use crate::sink::SinkError;
-use ::parquet::arrow::ArrowSchemaConverter;
 use arrow::datatypes::DataType;
 use object_store::ObjectStore;
 use serde::{Deserialize, Serialize};
@@ -56,7 +56,7 @@ pub(super) fn check(output: &OutputSchema) -> Result<(), SinkError> {
             return mismatch(what, "the sink's own columns are named so: choose another name");
         }
     }
-    if let Err(error) = ArrowSchemaConverter::new().convert(&output.schema) {
+    if let Err(error) = data::try_schema(&output.schema) {
         return mismatch(format!("output `{name}` does not fit Parquet: {error}"), "map it to another type");
     }
     if output.identity.is_empty() {

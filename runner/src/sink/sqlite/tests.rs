@@ -1,7 +1,10 @@
 use super::*;
-use crate::sink::conformance::*;
 use crate::sink::Sink;
+use crate::sink::conformance::*;
+use arrow::array::*;
+use arrow::datatypes::{DataType, Field, Int32Type};
 use rusqlite::types::Value;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 /// A database file in a folder of its own; the table of an output has the output's name.
@@ -78,3 +81,396 @@ impl Target for File {
 }
 
 suite!(File);
+
+fn file() -> File {
+    File::new(&outputs())
+}
+
+async fn open(file: &File) -> SqliteSink {
+    let mut sink = file.sqlite();
+    sink.open(&tenure(1), &file.outputs).await.unwrap();
+    sink
+}
+
+fn text(value: &str) -> Value {
+    Value::Text(value.into())
+}
+
+fn one_output(name: &str, columns: Vec<(&str, ArrayRef)>, identity: &[&str]) -> (OutputSchema, RecordBatch) {
+    let rows =
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap();
+    let identity = identity.iter().map(|name| (*name).to_owned()).collect();
+    (OutputSchema { name: name.into(), schema: rows.schema(), identity }, rows)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn tables_and_rows_as_a_user_sees_them() {
+    let file = file();
+    let mut sink = open(&file).await;
+    sink.write(&batch(1, 1, &[put(1, 1, "a"), put(2, 1, "b")])).await.unwrap();
+    sink.write(&batch(2, 1, &[delete(2, 7)])).await.unwrap();
+    let version = |number: u64| Value::Blob(gristmill_core::version::unsigned(number).to_vec());
+    let hash = |batch: &MappedBatch, row: usize| Value::Integer(batch.outputs[0].hashes.value(row).cast_signed());
+    let (first, second) = (batch(1, 1, &[put(1, 1, "a")]), batch(2, 1, &[delete(2, 7)]));
+    assert_eq!(
+        file.rows("SELECT * FROM flights"),
+        [
+            vec![Value::Integer(1), text("a"), version(1), hash(&first, 0), Value::Integer(1), Value::Null],
+            vec![
+                Value::Integer(2),
+                Value::Null,
+                version(7),
+                hash(&second, 0),
+                Value::Integer(2),
+                text("2023-11-14T22:13:20.000000Z"),
+            ],
+        ]
+    );
+    let batches = file.rows(
+        "SELECT no, task_id, batch_id, partition_id, epoch, sequence, schema_id, state, fencing_token, rows FROM gristmill_batch",
+    );
+    let id = |number| text(&batch_id(number).to_string());
+    let int = Value::Integer;
+    assert_eq!(
+        batches,
+        [1, 2].map(|number| vec![
+            int(number),
+            text("flights-task"),
+            id(number as u64),
+            text("all"),
+            int(1),
+            int(number),
+            text("flights-v1"),
+            text("committed"),
+            int(1),
+            int(if number == 1 { 4 } else { 2 }),
+        ])
+    );
+    assert_eq!(file.rows("SELECT * FROM gristmill_fence"), [[text("flights-task"), text("all"), int(1)]]);
+    assert_eq!(file.rows("SELECT * FROM gristmill_meta"), [[text("format"), text("1")]]);
+    let definitions = file.rows("SELECT sql FROM sqlite_schema WHERE name IN ('flights', 'delays') ORDER BY name DESC");
+    assert_eq!(
+        definitions[0],
+        [text(
+            "CREATE TABLE \"flights\" (\n  \"id\" INTEGER PRIMARY KEY,\n  \"value\" TEXT,\n  gristmill_version BLOB NOT NULL,\n  \
+         gristmill_hash INTEGER NOT NULL,\n  gristmill_batch INTEGER NOT NULL,\n  gristmill_deleted_at TEXT\n)"
+        )]
+    );
+    assert_eq!(
+        definitions[1],
+        [text(
+            "CREATE TABLE \"delays\" (\n  \"origin\" TEXT NOT NULL,\n  \"flight\" TEXT NOT NULL,\n  \"value\" TEXT,\n  \
+         gristmill_version BLOB NOT NULL,\n  gristmill_hash INTEGER NOT NULL,\n  gristmill_batch INTEGER NOT NULL,\n  \
+         gristmill_deleted_at TEXT,\n  PRIMARY KEY (\"origin\", \"flight\")\n)"
+        )]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn every_type_is_stored_as_documented() {
+    let day = 86_400_i64;
+    let list = ListArray::from_iter_primitive::<Int32Type, _, _>([Some(vec![Some(1), None])]);
+    let member = Arc::new(Field::new("n", DataType::Utf8, true));
+    let dictionary: DictionaryArray<Int32Type> = ["word"].into_iter().collect();
+    let decimal = |scale| Decimal128Array::from(vec![-1205]).with_precision_and_scale(10, scale).unwrap();
+    let columns: Vec<(&str, ArrayRef, Value)> = vec![
+        ("id", Arc::new(UInt32Array::from(vec![7])), Value::Integer(7)),
+        ("boolean", Arc::new(BooleanArray::from(vec![true])), Value::Integer(1)),
+        ("int8", Arc::new(Int8Array::from(vec![-8])), Value::Integer(-8)),
+        ("int64", Arc::new(Int64Array::from(vec![i64::MIN])), Value::Integer(i64::MIN)),
+        ("uint64", Arc::new(UInt64Array::from(vec![9])), Value::Integer(9)),
+        ("uint64 max", Arc::new(UInt64Array::from(vec![u64::MAX])), text("18446744073709551615")),
+        ("float32", Arc::new(Float32Array::from(vec![1.5])), Value::Real(1.5)),
+        ("float64", Arc::new(Float64Array::from(vec![3.0])), Value::Real(3.0)),
+        ("infinite", Arc::new(Float64Array::from(vec![f64::INFINITY])), Value::Real(f64::INFINITY)),
+        ("nan", Arc::new(Float64Array::from(vec![f64::NAN])), Value::Null),
+        ("utf8", Arc::new(StringArray::from(vec!["nul \0 inside"])), text("nul \0 inside")),
+        ("empty", Arc::new(LargeStringArray::from(vec![""])), text("")),
+        ("view", Arc::new(StringViewArray::from(vec!["123"])), text("123")),
+        ("dictionary", Arc::new(dictionary), text("word")),
+        ("binary", Arc::new(BinaryArray::from(vec![&b"\x00\xff"[..]])), Value::Blob(vec![0, 255])),
+        ("no bytes", Arc::new(BinaryArray::from(vec![&b""[..]])), Value::Blob(vec![])),
+        ("decimal", Arc::new(decimal(2)), text("-12.05")),
+        ("small decimal", Arc::new(decimal(6)), text("-0.001205")),
+        ("date32", Arc::new(Date32Array::from(vec![15_706])), text("2013-01-01")),
+        ("date64", Arc::new(Date64Array::from(vec![-1])), text("1969-12-31")),
+        ("time32", Arc::new(Time32SecondArray::from(vec![3661])), text("01:01:01")),
+        ("time64", Arc::new(Time64NanosecondArray::from(vec![1])), text("00:00:00.000000001")),
+        ("local", Arc::new(TimestampSecondArray::from(vec![15_706 * day])), text("2013-01-01T00:00:00")),
+        (
+            "zoned",
+            Arc::new(TimestampMillisecondArray::from(vec![-1]).with_timezone("America/New_York")),
+            text("1969-12-31T23:59:59.999Z"),
+        ),
+        ("duration", Arc::new(DurationMicrosecondArray::from(vec![-5])), Value::Integer(-5)),
+        ("list", Arc::new(list), text("[1,null]")),
+        (
+            "struct",
+            Arc::new(StructArray::from(vec![(member, Arc::new(StringArray::from(vec![None::<&str>])) as ArrayRef)])),
+            text(r#"{"n":null}"#),
+        ),
+        ("null", Arc::new(NullArray::new(1)), Value::Null),
+    ];
+    let expected: Vec<Value> = columns.iter().map(|(_, _, value)| value.clone()).collect();
+    let names: Vec<_> = columns.iter().map(|(name, _, _)| table::quoted(name)).collect();
+    let (output, rows) =
+        one_output("types", columns.into_iter().map(|(name, array, _)| (name, array)).collect(), &["id"]);
+    let file = File::new(&[output]);
+    let mut sink = open(&file).await;
+    sink.write(&batch_of(1, 1, "types", rows)).await.unwrap();
+    assert_eq!(file.rows(&format!("SELECT {} FROM types", names.join(", "))), [expected]);
+    drop(sink);
+    open(&file).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn unsigned_numbers_keep_their_order() {
+    let numbers = [u64::MAX, 5, 1 << 63, 0, i64::MAX as u64];
+    let (output, rows) = one_output("n", vec![("id", Arc::new(UInt64Array::from(numbers.to_vec())))], &["id"]);
+    let file = File::new(&[output]);
+    let mut sink = open(&file).await;
+    let receipt = sink.write(&batch_of(1, 1, "n", rows.clone())).await.unwrap();
+    assert_eq!(receipt.outputs()[0].inserted, 5);
+    let again = sink.write(&batch_of(2, 1, "n", rows)).await.unwrap();
+    assert_eq!(again.outputs()[0].unchanged, 5);
+    let stored = file.rows("SELECT id FROM n ORDER BY id").into_iter().flatten();
+    let stored = stored.map(|value| match value {
+        Value::Integer(value) => value as u64,
+        Value::Text(text) => text.parse().unwrap(),
+        other => panic!("{other:?}"),
+    });
+    let mut sorted = numbers.to_vec();
+    sorted.sort_unstable();
+    assert_eq!(stored.collect::<Vec<_>>(), sorted);
+}
+
+fn mismatch(result: Result<(), SinkError>) -> String {
+    match result {
+        Err(SinkError::Mismatch { what, hint }) => {
+            assert!(!hint.is_empty());
+            what
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+const OWN: &str = "gristmill_version BLOB NOT NULL, gristmill_hash INTEGER NOT NULL, gristmill_batch INTEGER NOT NULL, \
+                   gristmill_deleted_at TEXT";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_table_that_does_not_fit_is_named_with_its_column() {
+    let cases = [
+        ("id INTEGER PRIMARY KEY, OWN", "has no column `value`"),
+        ("id INTEGER PRIMARY KEY, value TEXT", "has no column `gristmill_version`"),
+        ("id INTEGER PRIMARY KEY, value INTEGER, OWN", "column `value` of table `flights` is declared `INTEGER`"),
+        ("id INTEGER PRIMARY KEY, value DECIMAL(10, 2), OWN", "is declared `DECIMAL(10, 2)`"),
+        ("id INTEGER PRIMARY KEY, value TEXT NOT NULL, OWN", "column `value` of table `flights` is NOT NULL"),
+        ("id INTEGER PRIMARY KEY, value TEXT AS (id), OWN", "column `value` of table `flights` is generated"),
+        (
+            "id INTEGER PRIMARY KEY, value TEXT, extra TEXT NOT NULL, OWN",
+            "column `extra` of table `flights` is NOT NULL",
+        ),
+        ("id INTEGER, value TEXT, OWN", "no primary key or unique index over exactly the identity \"id\""),
+        ("id INTEGER, value TEXT, OWN, UNIQUE (id, value)", "no primary key or unique index"),
+        ("id TEXT PRIMARY KEY, value TEXT, OWN", "column `id` of table `flights` is declared `TEXT`"),
+        ("id INTEGER PRIMARY KEY, value REAL, OWN", "is declared `REAL`"),
+    ];
+    for (columns, expected) in cases {
+        let file = file();
+        std::fs::create_dir_all(file.path().parent().unwrap()).unwrap();
+        file.raw().execute_batch(&format!("CREATE TABLE flights ({})", columns.replace("OWN", OWN))).unwrap();
+        let what = mismatch(file.sqlite().open(&tenure(1), &file.outputs).await);
+        assert!(what.contains(expected), "{columns}: {what}");
+        assert_eq!(
+            file.rows("SELECT count(*) FROM sqlite_schema WHERE name = 'gristmill_fence'"),
+            [[Value::Integer(0)]]
+        );
+    }
+    let file = file();
+    std::fs::create_dir_all(file.path().parent().unwrap()).unwrap();
+    file.raw().execute_batch("CREATE VIEW Flights AS SELECT 1 AS id").unwrap();
+    assert!(mismatch(file.sqlite().open(&tenure(1), &file.outputs).await).contains("`flights` is a view"));
+    let collated = format!(
+        "CREATE TABLE delays (origin TEXT COLLATE NOCASE, flight TEXT, value TEXT, {OWN}, PRIMARY KEY (origin, flight))"
+    );
+    file.raw().execute_batch(&format!("DROP VIEW Flights; {collated}")).unwrap();
+    assert!(mismatch(file.sqlite().open(&tenure(1), &file.outputs).await).contains("no primary key or unique index"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_table_of_the_user_is_filled() {
+    let file = file();
+    std::fs::create_dir_all(file.path().parent().unwrap()).unwrap();
+    let sql = format!(
+        "CREATE TABLE Flights (note TEXT DEFAULT 'mine', ID BIGINT NOT NULL UNIQUE, Value VARCHAR(20), {OWN});
+         CREATE TABLE delays (flight TEXT, value, origin TEXT, {OWN});
+         CREATE UNIQUE INDEX keys ON delays (flight, origin)"
+    );
+    file.raw().execute_batch(&sql).unwrap();
+    let mut sink = open(&file).await;
+    sink.write(&batch(1, 1, &[put(1, 1, "a"), put(2, 1, "b")])).await.unwrap();
+    let receipt = sink.write(&batch(2, 1, &[put(1, 2, "c"), delete(2, 2)])).await.unwrap();
+    assert!(receipt.outputs().iter().all(|output| (output.updated, output.deleted) == (1, 1)));
+    assert_eq!(file.records(FLIGHTS).await, [["1", "c"]]);
+    assert_eq!(file.records(DELAYS).await, [["o1", "f1", "c"]]);
+    assert_eq!(file.rows("SELECT DISTINCT note FROM flights"), [[text("mine")]]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn names_that_cannot_be_told_apart_or_are_taken_are_refused() {
+    let column = |name: &'static str| {
+        let int: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+        one_output("out", vec![("id", int.clone()), (name, int)], &["id"]).0
+    };
+    let table = |name: &str| OutputSchema { name: name.into(), ..column("n") };
+    let real = one_output("out", vec![("id", Arc::new(Float64Array::from(vec![1.0])) as ArrayRef)], &["id"]).0;
+    let months: ArrayRef = Arc::new(IntervalYearMonthArray::from(vec![1]));
+    let interval =
+        one_output("out", vec![("id", Arc::new(Int8Array::from(vec![1])) as ArrayRef), ("i", months)], &["id"]).0;
+    let cases = [
+        (vec![column("ID")], "takes the columns `id` and `ID` for one"),
+        (vec![column("Gristmill_Hash")], "starts with `gristmill_`"),
+        (vec![column("")], "is empty"),
+        (vec![column("a\0b")], "contains a NUL"),
+        (vec![table("gristmill_batch")], "starts with `gristmill_`"),
+        (vec![table("SQLite_x")], "to itself"),
+        (vec![table("a"), table("A")], "go to one table"),
+        (vec![OutputSchema { identity: vec![], ..column("n") }], "has no identity"),
+        (vec![OutputSchema { identity: vec!["x".into()], ..column("n") }], "has no column `x`"),
+        (vec![real], "cannot identify a record"),
+        (vec![interval], "does not store Interval"),
+    ];
+    for (outputs, expected) in cases {
+        let file = File::new(&outputs);
+        let what = mismatch(file.sqlite().open(&tenure(1), &outputs).await);
+        assert!(what.contains(expected), "{what}");
+        assert!(!file.path().exists(), "nothing is created");
+    }
+    let mut unnamed = SqliteSink::new(SqliteSinkOptions { path: file().path(), tables: BTreeMap::new() });
+    assert!(
+        mismatch(unnamed.open(&tenure(1), &outputs()).await).contains("no table is named for the output `flights`")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_full_disk_is_told_and_survived() {
+    let file = file();
+    let mut sink = open(&file).await;
+    sink.write(&batch(1, 1, &[put(1, 1, "a")])).await.unwrap();
+    let before = file.visible().await;
+    let rows: Vec<Row> = (0..20_000).map(|id| put(id, 2, "a text of some length")).collect();
+    let connection = &sink.opened.as_ref().unwrap().connection;
+    let pages: i64 = connection.pragma_query_value(None, "page_count", |row| row.get(0)).unwrap();
+    connection.pragma_update(None, "max_page_count", pages + 10).unwrap();
+    let full = sink.write(&batch(2, 1, &rows)).await.unwrap_err();
+    assert!(matches!(full, SinkError::NoSpace { .. }), "{full}");
+    assert_eq!(file.visible().await, before);
+    let connection = &sink.opened.as_ref().unwrap().connection;
+    connection.pragma_update(None, "max_page_count", 1_000_000).unwrap();
+    sink.write(&batch(2, 1, &rows)).await.unwrap();
+    assert_eq!(file.records(FLIGHTS).await.len(), 20_000);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn errors_are_sorted_by_what_helps() {
+    let file = file();
+    let mut sink = open(&file).await;
+    let connection = &sink.opened.as_ref().unwrap().connection;
+    connection.busy_timeout(Duration::ZERO).unwrap();
+    let other = file.raw();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let busy = sink.write(&batch(1, 1, &[put(1, 1, "a")])).await.unwrap_err();
+    assert!(matches!(busy, SinkError::Transient { .. }), "{busy}");
+    other.execute_batch("ROLLBACK").unwrap();
+    let connection = &sink.opened.as_ref().unwrap().connection;
+    connection.pragma_update(None, "query_only", true).unwrap();
+    let read_only = sink.write(&batch(1, 1, &[put(1, 1, "a")])).await.unwrap_err();
+    assert!(matches!(&read_only, SinkError::Permanent { hint, .. } if hint.contains("allow")), "{read_only}");
+    let connection = &sink.opened.as_ref().unwrap().connection;
+    connection.pragma_update(None, "query_only", false).unwrap();
+    sink.write(&batch(1, 1, &[put(1, 1, "a")])).await.unwrap();
+    drop((sink, other));
+
+    std::fs::write(
+        file.path(),
+        "no database, but text that is longer than a header of a hundred bytes would be, by far.....",
+    )
+    .unwrap();
+    let other = file.sqlite().open(&tenure(1), &file.outputs).await.unwrap_err();
+    assert!(matches!(&other, SinkError::Permanent { hint, .. } if hint.contains("another file")), "{other}");
+    let path = file.folder.path().to_owned();
+    let tables = [FLIGHTS, DELAYS].map(|name| (name.to_owned(), name.to_owned())).into();
+    let mut folder = SqliteSink::new(SqliteSinkOptions { path, tables });
+    let refused = folder.open(&tenure(1), &file.outputs).await.unwrap_err();
+    assert!(matches!(refused, SinkError::Permanent { .. }), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_newer_format_is_left_alone() {
+    let file = file();
+    open(&file).await;
+    file.raw().execute("UPDATE gristmill_meta SET value = '2'", []).unwrap();
+    let refused = file.sqlite().open(&tenure(5), &file.outputs).await.unwrap_err();
+    assert!(matches!(&refused, SinkError::Permanent { what, .. } if what.contains("has format 2")), "{refused}");
+    assert_eq!(file.rows("SELECT fencing_token FROM gristmill_fence"), [[Value::Integer(1)]]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn rows_that_upstream_should_have_refused() {
+    let file = file();
+    let mut sink = open(&file).await;
+    let mut unknown = batch(1, 1, &[put(1, 1, "a")]);
+    unknown.outputs[1].operations = UInt8Array::from(vec![3]);
+    let mut nameless = batch(1, 1, &[put(1, 1, "a"), put(2, 1, "b")]);
+    let ids: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
+    let output = &mut nameless.outputs[0];
+    output.rows = RecordBatch::try_new(output.rows.schema(), vec![ids, output.rows.column(1).clone()]).unwrap();
+    let mut short = batch(1, 1, &[put(1, 1, "a")]);
+    short.outputs[0].hashes = UInt64Array::from(vec![1, 2]);
+    let mut other = batch(1, 1, &[put(1, 1, "a")]);
+    other.outputs[1].name = "others".into();
+    let mut columns = batch(1, 1, &[put(1, 1, "a")]);
+    columns.outputs.swap(0, 1);
+    let rows = columns.outputs[1].rows.clone();
+    columns.outputs[0].rows = rows;
+    let stranger = batch(1, 2, &[put(1, 1, "a")]);
+    for (batch, expected) in [
+        (unknown, "row 0: its operation is not known"),
+        (nameless, "row 1: a column of its identity is null"),
+        (short, "lacks bookkeeping"),
+        (other, "`others` is not one"),
+        (columns, "has other columns"),
+        (stranger, "another tenure"),
+    ] {
+        let refused = sink.write(&batch).await.unwrap_err();
+        assert!(matches!(&refused, SinkError::Permanent { what, .. } if what.contains(expected)), "{refused}");
+        assert!(file.records(FLIGHTS).await.is_empty());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_path_is_always_a_file() {
+    let folder = TempDir::new().unwrap();
+    let tables = BTreeMap::from([FLIGHTS, DELAYS].map(|name| (name.to_owned(), name.to_owned())));
+    for name in [":memory:", "file:x?mode=memory"] {
+        let path = folder.path().join(name);
+        let mut sink = SqliteSink::new(SqliteSinkOptions { path: path.clone(), tables: tables.clone() });
+        sink.open(&tenure(1), &outputs()).await.unwrap();
+        assert!(path.is_file());
+    }
+}
+
+/// The order of operations in a batch must not change what the adaptive writer does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn new_and_known_records_in_any_mixture() {
+    let file = file();
+    let mut sink = open(&file).await;
+    sink.write(&batch(1, 1, &(0..20).map(|id| put(id * 2, 1, "old")).collect::<Vec<_>>())).await.unwrap();
+    let rows: Vec<Row> = (0..40).map(|id| if id % 5 == 0 { delete(id, 2) } else { put(id, 2, "new") }).collect();
+    let receipt = sink.write(&batch(2, 1, &rows)).await.unwrap();
+    for output in receipt.outputs() {
+        assert_eq!((output.inserted, output.updated, output.deleted), (16, 16, 8));
+    }
+    assert_eq!(file.records(FLIGHTS).await.len(), 32);
+    assert!(file.records(FLIGHTS).await.iter().all(|record| record[1] == "new"));
+}
