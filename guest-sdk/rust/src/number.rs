@@ -94,9 +94,101 @@ impl fmt::Display for I256 {
     }
 }
 
+/// A number below 10^8 in decimal, with leading zeros. All eight digits are worked out at once, each in its own byte.
+#[inline]
+pub(crate) fn eight_digits(number: u32) -> [u8; 8] {
+    let number = u64::from(number);
+    let fours = number / 10_000 | (number % 10_000) << 32;
+    let hundreds = (fours * 10_486) >> 20 & 0x0000_007f_0000_007f;
+    let twos = hundreds | (fours - hundreds * 100) << 16;
+    let tens = (twos * 103) >> 10 & 0x000f_000f_000f_000f;
+    let ones = tens | (twos - tens * 10) << 8;
+    (ones | 0x3030_3030_3030_3030).to_le_bytes()
+}
+
+/// Reads a decimal number that starts at the beginning of `text` and has `len` characters, with or without a minus.
+/// None if it is not one, or does not fit. `text` may go on behind it, and is read faster if it does.
+#[inline]
+pub(crate) fn parse_integer(text: &[u8], len: usize) -> Option<i64> {
+    let negative = text.first() == Some(&b'-') && len > 0;
+    let (digits, len) = if negative { (&text[1..], len - 1) } else { (text, len) };
+    let magnitude = if (1..=8).contains(&len) { parse_eight(digits, len)?.into() } else { parse_long(digits.get(..len)?)? };
+    Some(if negative { -magnitude } else { magnitude })
+}
+
+/// One to eight digits at once: each pair, then each four, then all are added up in one multiplication.
+#[inline]
+fn parse_eight(text: &[u8], len: usize) -> Option<u32> {
+    let eight = match text.first_chunk::<8>() {
+        Some(eight) => u64::from_le_bytes(*eight),
+        None => {
+            let mut eight = [0; 8];
+            eight.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+            u64::from_le_bytes(eight)
+        }
+    };
+    // Moves the digits to the end and fills up with zeros before them.
+    let unused = 64 - 8 * len as u32;
+    let zeros = 0x3030_3030_3030_3030u64.checked_shr(64 - unused).unwrap_or(0);
+    let digits = (eight << unused | zeros) ^ 0x3030_3030_3030_3030;
+    // A carry can only come out of a byte that is no digit.
+    if (digits | digits.wrapping_add(0x0606_0606_0606_0606)) & 0xf0f0_f0f0_f0f0_f0f0 != 0 {
+        return None;
+    }
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Some((fours * 10_000 + (fours >> 32)) as u32)
+}
+
+#[cold]
+fn parse_long(digits: &[u8]) -> Option<i64> {
+    if digits.is_empty() {
+        return None;
+    }
+    digits.iter().try_fold(0i64, |value, digit| {
+        let digit = digit.is_ascii_digit().then(|| i64::from(digit - b'0'))?;
+        value.checked_mul(10)?.checked_add(digit)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn eight_digits_of_any_number() {
+        for number in (0..100_000_000).step_by(991).chain([9_999, 10_000, 99_999_999, 90_000_009]) {
+            assert_eq!(eight_digits(number), format!("{number:08}").as_bytes(), "{number}");
+        }
+    }
+
+    #[test]
+    fn integers_are_read() {
+        for number in [0, 7, -7, 42, 517, -1301, 99_999_999, -99_999_999, 100_000_000, i64::MAX, -i64::MAX] {
+            let text = number.to_string();
+            for tail in ["", "9", "NA-1234567"] {
+                let whole = text.clone() + tail;
+                assert_eq!(parse_integer(whole.as_bytes(), text.len()), Some(number), "{whole}");
+            }
+        }
+        assert_eq!(parse_integer(b"007", 3), Some(7));
+        assert_eq!(parse_integer(b"12345678", 3), Some(123), "what follows is not read");
+    }
+
+    #[test]
+    fn what_is_no_integer_is_not_read() {
+        for text in ["", "-", "+1", "--1", "1.5", " 1", "1 ", "x", "NA", "12a", "1:3", "1/3", "9223372036854775808", "1234567x"] {
+            for tail in ["", "12345678"] {
+                assert_eq!(parse_integer((text.to_owned() + tail).as_bytes(), text.len()), None, "{text}");
+            }
+        }
+        for byte in 0..=255u8 {
+            let expected = byte.is_ascii_digit().then(|| i64::from(byte - b'0'));
+            assert_eq!(parse_integer(&[byte], 1), expected, "{byte}");
+            let expected = byte.is_ascii_digit().then(|| 10 + i64::from(byte - b'0'));
+            assert_eq!(parse_integer(&[b'1', byte, b'5', b'5', b'5', b'5', b'5', b'5', b'5'], 2), expected, "{byte}");
+        }
+    }
 
     #[test]
     fn halves_round_trip() {

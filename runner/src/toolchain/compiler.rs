@@ -141,25 +141,34 @@ pub(super) fn cargo_command(cargo: &OsStr, dir: &Path) -> Command {
     command
 }
 
-/// An outer `cargo run` or `cargo test` hands its compiler, flags and library path down: a guest has its own.
+/// An outer `cargo run` or `cargo test` hands its compiler, flags and library path down: a guest has its own. How to
+/// reach a registry stays.
 fn clean(command: &mut Command) -> &mut Command {
-    const KEPT: [&str; 3] = ["CARGO_HOME", "CARGO_NET_OFFLINE", "CARGO_HTTP_CAINFO"];
-    const OTHERS: [&str; 4] = ["RUSTUP_TOOLCHAIN", "RUST_RECURSION_COUNT", "LD_LIBRARY_PATH", "DYLD_FALLBACK_LIBRARY_PATH"];
     for (name, _) in std::env::vars_os() {
-        let Some(text) = name.to_str() else { continue };
-        let of_cargo = text == "CARGO" || text.starts_with("CARGO_") || text.starts_with("RUSTC") || text.starts_with("RUSTDOC");
-        let flags = matches!(text, "RUSTFLAGS" | "CLIPPY_ARGS" | "CLIPPY_CONF_DIR" | "MAKEFLAGS" | "MFLAGS" | "NUM_JOBS");
-        if (of_cargo && !is_kept(text, &KEPT)) || flags || OTHERS.contains(&text) {
+        if name.to_str().is_some_and(is_of_a_build) {
             command.env_remove(&name);
         }
     }
     command
 }
 
-fn is_kept(name: &str, kept: &[&str]) -> bool {
-    kept.contains(&name) || ["CARGO_REGISTRIES_", "CARGO_REGISTRY_", "CARGO_SOURCE_", "CARGO_HTTP_", "CARGO_NET_"]
-        .iter()
-        .any(|prefix| name.starts_with(prefix))
+fn is_of_a_build(name: &str) -> bool {
+    const KEPT: [&str; 6] =
+        ["CARGO_HOME", "CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTRIES_", "CARGO_REGISTRY_", "CARGO_SOURCE_"];
+    const PREFIXES: [&str; 5] = ["CARGO_", "RUSTC", "RUSTDOC", "CLIPPY_", "DEP_"];
+    const NAMES: [&str; 8] = [
+        "CARGO",
+        "RUSTFLAGS",
+        "RUSTUP_TOOLCHAIN",
+        "RUST_RECURSION_COUNT",
+        "LD_LIBRARY_PATH",
+        "DYLD_FALLBACK_LIBRARY_PATH",
+        // Make's job server, whose pipes this process may not have open.
+        "MAKEFLAGS",
+        "MFLAGS",
+    ];
+    let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    NAMES.contains(&name) || (starts(&PREFIXES) && !starts(&KEPT))
 }
 
 fn has_target(workspace: &Path) -> bool {
@@ -198,4 +207,51 @@ fn wasm_linker() -> Option<OsString> {
 fn stdout(command: &mut Command) -> Option<String> {
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_named_with_what_installs_it() {
+        let bin = tempfile::tempdir().unwrap();
+        let error = Compiler::from_source(bin.path()).unwrap_err().to_string();
+        assert!(error.contains(&format!("no cargo and rustc in {}", bin.path().display())), "{error}");
+        assert!(error.contains("rustup target add wasm32-unknown-unknown"), "{error}");
+        assert!(error.contains("apt-get install --no-install-recommends rustc-web"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_compiler_without_its_librarys_source_is_no_help() {
+        use std::os::unix::fs::PermissionsExt;
+        let bin = tempfile::tempdir().unwrap();
+        for name in ["cargo", "rustc"] {
+            let path = bin.path().join(name);
+            std::fs::write(&path, "#!/bin/sh\necho /nowhere\n").unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let error = Compiler::from_source(bin.path()).unwrap_err().to_string();
+        assert!(error.contains("lacks the library's source (/nowhere/lib/rustlib/src/rust/library/Cargo.lock)"), "{error}");
+    }
+
+    #[test]
+    fn nothing_of_the_outer_build_is_handed_down() {
+        for of_build in ["CARGO", "CARGO_TARGET_DIR", "CARGO_PKG_NAME", "RUSTC_WRAPPER", "RUSTFLAGS", "RUSTUP_TOOLCHAIN"] {
+            assert!(is_of_a_build(of_build), "{of_build}");
+        }
+        for kept in ["CARGO_HOME", "CARGO_NET_OFFLINE", "CARGO_REGISTRIES_MY_INDEX", "PATH", "HOME", "RUSTUP_HOME"] {
+            assert!(!is_of_a_build(kept), "{kept}");
+        }
+    }
+
+    #[test]
+    fn only_wasm_artifacts_are_modules() {
+        let module = |json: &str| serde_json::from_str::<Message>(json).unwrap().module();
+        let artifact = r#"{"reason":"compiler-artifact","package_id":"a","filenames":["x/a.wasm","x/liba.rlib"]}"#;
+        assert_eq!(module(artifact), Some(("a".to_owned(), PathBuf::from("x/a.wasm"))));
+        assert_eq!(module(r#"{"reason":"compiler-artifact","package_id":"b","filenames":["x/libb.rlib"]}"#), None);
+        assert_eq!(module(r#"{"reason":"build-finished","success":true}"#), None);
+    }
 }

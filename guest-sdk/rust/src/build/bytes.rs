@@ -21,7 +21,7 @@ impl<O: OffsetSize> BytesBuilder<O> {
 
     #[inline]
     pub fn push(&mut self, value: &[u8]) {
-        self.bytes.extend_from_slice(value);
+        append(&mut self.bytes, value);
         self.end_value();
     }
 
@@ -70,6 +70,37 @@ impl<O: OffsetSize> Builder for BytesBuilder<O> {
         let len = self.validity.len();
         let (validity, nulls) = self.validity.finish();
         ArrayData::leaf(len, nulls, vec![validity, O::Bytes::into_buffer(self.offsets), self.bytes])
+    }
+}
+
+/// Appends a value. Engines call out of the guest for a copy of a length that is not known when it is compiled, which
+/// costs more than a short value itself: those are copied in pieces of fixed lengths.
+#[inline]
+fn append(bytes: &mut Vec<u8>, value: &[u8]) {
+    if value.len() >= 64 {
+        bytes.extend_from_slice(value);
+        return;
+    }
+    bytes.reserve(value.len());
+    let (eights, rest) = value.as_chunks::<8>();
+    for eight in eights {
+        bytes.extend_from_slice(eight);
+    }
+    let rest = append_one_of::<4>(bytes, rest);
+    let rest = append_one_of::<2>(bytes, rest);
+    if let [last] = rest {
+        bytes.push(*last);
+    }
+}
+
+#[inline]
+fn append_one_of<'v, const N: usize>(bytes: &mut Vec<u8>, value: &'v [u8]) -> &'v [u8] {
+    match value.split_first_chunk::<N>() {
+        Some((piece, rest)) => {
+            bytes.extend_from_slice(piece);
+            rest
+        }
+        None => value,
     }
 }
 
@@ -132,7 +163,15 @@ pub struct TextWriter<'a> {
 impl TextWriter<'_> {
     #[inline]
     pub fn str(&mut self, text: &str) -> &mut Self {
-        self.bytes.extend_from_slice(text.as_bytes());
+        append(self.bytes, text.as_bytes());
+        self
+    }
+
+    /// Panics unless the character is ASCII.
+    #[inline]
+    pub fn ascii(&mut self, character: u8) -> &mut Self {
+        assert!(character.is_ascii(), "an ASCII character");
+        self.bytes.push(character);
         self
     }
 
@@ -147,16 +186,26 @@ impl TextWriter<'_> {
         if number < 0 {
             self.bytes.push(b'-');
         }
-        let mut digits = [b'0'; 20];
-        let mut rest = number.unsigned_abs();
-        let mut start = digits.len();
-        while rest > 0 {
-            start -= 1;
-            digits[start] = b'0' + (rest % 10) as u8;
-            rest /= 10;
+        let magnitude = number.unsigned_abs();
+        if magnitude < 100_000_000 && width <= 8 {
+            let digits = crate::number::eight_digits(magnitude as u32);
+            let significant = 8 - (u64::from_be_bytes(digits) & 0x0f0f_0f0f_0f0f_0f0f).leading_zeros() as usize / 8;
+            append(self.bytes, &digits[8 - significant.max(width)..]);
+        } else {
+            self.padded_long(magnitude, width);
         }
-        self.bytes.extend_from_slice(&digits[start.min(digits.len() - width)..]);
         self
+    }
+
+    fn padded_long(&mut self, mut magnitude: u64, width: usize) {
+        let mut digits = [b'0'; 20];
+        let mut start = digits.len();
+        while magnitude > 0 {
+            start -= 1;
+            digits[start] = b'0' + (magnitude % 10) as u8;
+            magnitude /= 10;
+        }
+        append(self.bytes, &digits[start.min(digits.len() - width)..]);
     }
 }
 
@@ -245,6 +294,34 @@ mod tests {
         assert_eq!(data.buffers[0], [0b1101]);
         let ends: Vec<u8> = data.buffers[1].chunks(4).map(|offset| offset[0]).collect();
         assert_eq!(ends, [0, 33, 33, 36, 36]);
+    }
+
+    #[test]
+    fn values_of_every_length_are_appended() {
+        for len in 0..100u8 {
+            let value: Vec<u8> = (0..len).collect();
+            let mut bytes = vec![255];
+            append(&mut bytes, &value);
+            assert_eq!((bytes[0], &bytes[1..]), (255, value.as_slice()));
+        }
+    }
+
+    #[test]
+    fn numbers_of_every_length_are_padded() {
+        for digits in 0..19 {
+            for number in [10i64.pow(digits) - 1, 10i64.pow(digits), -10i64.pow(digits)] {
+                for width in [0, 1, 2, 4, 8, 9, 20] {
+                    let mut bytes = Vec::new();
+                    TextWriter { bytes: &mut bytes }.padded(number, width);
+                    let sign = if number < 0 { "-" } else { "" };
+                    let expected = match (number, width) {
+                        (0, 0) => String::new(),
+                        _ => format!("{sign}{:0width$}", number.unsigned_abs()),
+                    };
+                    assert_eq!(String::from_utf8(bytes).unwrap(), expected, "{number} in {width}");
+                }
+            }
+        }
     }
 
     #[test]

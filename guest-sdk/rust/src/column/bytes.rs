@@ -96,6 +96,12 @@ impl<'a, O: OffsetSize> BytesColumn<'a, O> {
         let column = *self;
         (0..column.len()).map(move |i| column.get(i))
     }
+    /// The value as a decimal integer: digits, with or without a minus. None if it is not one or does not fit.
+    #[inline]
+    pub fn parse_integer(&self, i: usize) -> Option<i64> {
+        let range = self.offsets.range(i);
+        crate::number::parse_integer(&self.bytes[range.start..], range.len())
+    }
     /// Where value `i` lies in [`Self::data`].
     #[inline]
     pub fn range(&self, i: usize) -> Range<usize> {
@@ -158,6 +164,12 @@ impl<'a, O: OffsetSize> TextColumn<'a, O> {
     #[inline]
     pub fn bytes(&self, i: usize) -> &'a [u8] {
         self.column.value(i)
+    }
+
+    /// The text as a decimal integer: digits, with or without a minus. None if it is not one or does not fit.
+    #[inline]
+    pub fn parse_integer(&self, i: usize) -> Option<i64> {
+        self.column.parse_integer(i)
     }
 
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Option<&'a str>> + '_ {

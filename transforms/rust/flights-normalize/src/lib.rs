@@ -321,9 +321,9 @@ impl Record {
     fn write_id(&self, carrier: &str, id: &mut TextWriter<'_>) {
         let (year, month, day) = zone::date_of(self.scheduled_departure.div_euclid(zone::DAY));
         let minute = self.scheduled_departure.rem_euclid(zone::DAY);
-        id.padded(year, 4).padded(month, 2).padded(day, 2);
-        id.str("T").padded(minute / 60 * 100 + minute % 60, 4);
-        id.str("-").str(carrier).str("-").integer(self.flight.into());
+        id.padded(year * 10_000 + month * 100 + day, 8);
+        id.ascii(b'T').padded(minute / 60 * 100 + minute % 60, 4);
+        id.ascii(b'-').str(carrier).ascii(b'-').integer(self.flight.into());
     }
 
     /// Gate to gate, in minutes.

@@ -54,7 +54,8 @@ impl NumberColumn<'_> {
     pub fn optional(&self, row: usize, name: &'static str) -> Result<Option<i32>, Unread> {
         match self {
             Self::Text(column) if present(column, row) => {
-                whole(column.bytes(row)).map(Some).ok_or(Unread::Number(name))
+                let value = column.parse_integer(row).and_then(|value| i32::try_from(value).ok());
+                value.map(Some).ok_or(Unread::Number(name))
             }
             Self::Text(_) => Ok(None),
             Self::Int16(column) => Ok(column.get(row).map(i32::from)),
@@ -121,27 +122,6 @@ pub fn present(column: &Utf8Column<'_>, row: usize) -> bool {
     !column.is_null(row) && !matches!(column.bytes(row), b"" | b"NA")
 }
 
-/// A decimal number of up to nine digits, with or without a minus.
-#[inline]
-pub fn whole(text: &[u8]) -> Option<i32> {
-    let (negative, digits) = match text {
-        [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
-    };
-    if digits.is_empty() || digits.len() > 9 {
-        return None;
-    }
-    let mut value = 0;
-    for digit in digits {
-        let digit = digit.wrapping_sub(b'0');
-        if digit > 9 {
-            return None;
-        }
-        value = value * 10 + i32::from(digit);
-    }
-    Some(if negative { -value } else { value })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,14 +134,6 @@ mod tests {
         assert_eq!(minute(2359), Some(1439));
         for bad in [-1, 60, 1299, 2401, 2460, 9999] {
             assert_eq!(minute(bad), None, "{bad}");
-        }
-    }
-
-    #[test]
-    fn whole_numbers() {
-        assert_eq!((whole(b"0"), whole(b"-43"), whole(b"999999999")), (Some(0), Some(-43), Some(999_999_999)));
-        for bad in ["", "-", "1.5", " 1", "1234567890", "x", "--1", "+1"] {
-            assert_eq!(whole(bad.as_bytes()), None, "{bad}");
         }
     }
 }

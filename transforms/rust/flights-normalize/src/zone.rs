@@ -1,6 +1,6 @@
 //! From local times of day to UTC. All instants are minutes since 1970-01-01T00:00Z.
 
-use crate::parse::{Clock, whole};
+use crate::parse::Clock;
 use gristmill_guest::{Batch, DataType, Failure, In, Int64, Plan, PrimitiveColumn, Utf8, Utf8Column};
 
 /// Minutes.
@@ -71,10 +71,10 @@ impl ZoneViews<'_> {
                 if column.is_null(row) {
                     return None;
                 }
-                whole(column.bytes(row))?.into()
+                column.parse_integer(row)?
             }
         };
-        let us_daylight_saving = !self.dst.is_null(row) && self.dst.bytes(row) == b"A";
+        let us_daylight_saving = !self.dst.is_null(row) && matches!(self.dst.bytes(row), [b'A']);
         (-14..=14).contains(&hours).then_some(Zone { standard: hours * 60, us_daylight_saving })
     }
 }
@@ -83,8 +83,9 @@ impl ZoneViews<'_> {
 #[derive(Debug)]
 pub struct Calendar {
     year: Year,
-    hour_text: [u8; 20],
     hour: i64,
+    /// The text of `hour`.
+    hour_text: HourText,
 }
 
 /// A calendar year in local standard time.
@@ -115,7 +116,7 @@ impl Year {
 
 impl Calendar {
     pub fn new() -> Self {
-        Self { year: Year::of(2013), hour_text: [0; 20], hour: 0 }
+        Self { year: Year::of(2013), hour: 0, hour_text: HourText([0; 8], [0; 8], [0; 4]) }
     }
 
     /// Minutes that local time is ahead of UTC.
@@ -152,25 +153,42 @@ impl Calendar {
     /// The instant of a text such as `2013-01-01T10:00:00Z`.
     #[inline]
     pub fn hour(&mut self, text: &[u8]) -> Option<i64> {
-        if *text != self.hour_text {
-            self.hour = parse_hour(text)?;
-            self.hour_text.copy_from_slice(text);
+        let text = HourText::new(text)?;
+        if text != self.hour_text {
+            self.hour = text.parse()?;
+            self.hour_text = text;
         }
         Some(self.hour)
     }
 }
 
-fn parse_hour(text: &[u8]) -> Option<i64> {
-    let [y @ .., b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2, b'Z'] = text else {
-        return None;
-    };
-    let number = |text: &[u8]| if text[0] == b'-' { None } else { whole(text) };
-    if y.len() != 4 || (*s1, *s2) != (b'0', b'0') {
-        return None;
+/// A text of the length of `2013-01-01T10:00:00Z`, in pieces that compare fast.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct HourText([u8; 8], [u8; 8], [u8; 4]);
+
+impl HourText {
+    #[inline]
+    fn new(text: &[u8]) -> Option<Self> {
+        let (first, rest) = text.split_first_chunk()?;
+        let (second, rest) = rest.split_first_chunk()?;
+        Some(Self(*first, *second, rest.try_into().ok()?))
     }
-    let date = days_of(number(y)?, number(&[*m1, *m2])?, number(&[*d1, *d2])?)?;
-    let (hour, minute) = (number(&[*h1, *h2])?, number(&[*n1, *n2])?);
-    (hour < 24 && minute < 60).then(|| i64::from(date) * DAY + i64::from(hour * 60 + minute))
+
+    fn parse(self) -> Option<i64> {
+        let Self([y1, y2, y3, y4, b'-', m1, m2, b'-'], [d1, d2, b'T', h1, h2, b':', n1, n2], [b':', b'0', b'0', b'Z']) =
+            self
+        else {
+            return None;
+        };
+        let number = |digits: &[u8]| {
+            digits.iter().try_fold(0i32, |value, digit| {
+                digit.is_ascii_digit().then(|| value * 10 + i32::from(digit - b'0'))
+            })
+        };
+        let date = days_of(number(&[y1, y2, y3, y4])?, number(&[m1, m2])?, number(&[d1, d2])?)?;
+        let (hour, minute) = (number(&[h1, h2])?, number(&[n1, n2])?);
+        (hour < 24 && minute < 60).then(|| i64::from(date) * DAY + i64::from(hour * 60 + minute))
+    }
 }
 
 /// Days since 1970-01-01, or none where there is no such day. Years 1 to 9999.
@@ -218,7 +236,7 @@ mod tests {
     use super::*;
 
     fn at(text: &str) -> i64 {
-        parse_hour(text.as_bytes()).unwrap()
+        Calendar::new().hour(text.as_bytes()).unwrap()
     }
     fn clock(hhmm: i32) -> Clock {
         Clock::new(hhmm).unwrap()
@@ -271,7 +289,7 @@ mod tests {
     #[test]
     fn texts_that_are_no_hour() {
         for bad in ["", "2013-01-01", "2013-01-01T24:00:00Z", "2013-02-30T01:00:00Z", "2013-01-01T1x:00:00Z", "2013-01-01T10:00:30Z"] {
-            assert_eq!(parse_hour(bad.as_bytes()), None, "{bad}");
+            assert_eq!(Calendar::new().hour(bad.as_bytes()), None, "{bad}");
         }
     }
 }
