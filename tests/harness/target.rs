@@ -1,6 +1,8 @@
 //! What a target holds, read without gristmill where that is possible.
 
 use super::Workspace;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use gristmill::sink::parquet::read_current;
 use rusqlite::types::Value;
 use std::collections::BTreeMap;
 
@@ -79,25 +81,17 @@ fn sqlite(workspace: &Workspace, table: &str) -> Vec<Row> {
 }
 
 fn parquet(workspace: &Workspace, table: &str) -> Vec<Row> {
-    let root = workspace.path("target");
+    let store = object_store::local::LocalFileSystem::new_with_prefix(workspace.path("target")).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let batches = runtime.block_on(gristmill::sink::parquet::read_current_at(&root, table)).unwrap();
-    let mut rows = Vec::new();
-    for batch in batches {
-        let options = arrow::util::display::FormatOptions::default().with_null("Null");
-        let schema = batch.schema();
-        let columns: Vec<_> = batch
-            .columns()
-            .iter()
-            .map(|c| arrow::util::display::ArrayFormatter::try_new(c.as_ref(), &options).unwrap())
-            .collect();
-        for row in 0..batch.num_rows() {
-            let cell = |(field, column): (&arrow::datatypes::FieldRef, &arrow::util::display::ArrayFormatter<'_>)| {
-                (field.name() != "gristmill_batch").then(|| (field.name().clone(), column.value(row).to_string()))
-            };
-            rows.push(schema.fields().iter().zip(&columns).filter_map(cell).collect::<Row>());
-        }
-    }
+    let prefix = object_store::path::Path::default();
+    let read = read_current(&store, &prefix, table);
+    let Some(batch) = runtime.block_on(read).unwrap() else { return Vec::new() };
+    let options = FormatOptions::default().with_null("Null");
+    let schema = batch.schema();
+    let formatters = batch.columns().iter().map(|c| ArrayFormatter::try_new(c.as_ref(), &options).unwrap());
+    let columns: Vec<_> = schema.fields().iter().map(|f| f.name().clone()).zip(formatters).collect();
+    let cells = |row: usize| columns.iter().map(move |(name, column)| (name.clone(), column.value(row).to_string()));
+    let mut rows: Vec<Row> = (0..batch.num_rows()).map(|row| cells(row).filter(|(name, _)| name != "gristmill_batch").collect()).collect();
     rows.sort();
     rows
 }

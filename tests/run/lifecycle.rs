@@ -82,11 +82,11 @@ fn a_run_without_once_goes_on_until_it_is_stopped() {
     assert_eq!(workspace.run().expect(0).result()["summary"]["recordsRead"], 0, "the interrupted run left nothing undone");
 }
 
-fn await_rows(workspace: &crate::harness::Workspace, rows: usize) {
+fn await_rows(workspace: &crate::harness::Workspace, rows: i64) {
     let deadline = Instant::now() + Duration::from_secs(60);
     loop {
         let target = rusqlite::Connection::open(workspace.path("target.db")).unwrap();
-        let found = target.query_row("SELECT count(*) FROM orders", [], |row| row.get::<_, usize>(0)).unwrap_or(0);
+        let found = target.query_row("SELECT count(*) FROM orders", [], |row| row.get::<_, i64>(0)).unwrap_or(0);
         if found == rows {
             return;
         }

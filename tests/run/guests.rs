@@ -1,0 +1,1 @@
+//! Guests that misbehave, through a whole run.

@@ -1,0 +1,1 @@
+//! The flights of `pipelines/flights`, whole.
