@@ -8,7 +8,7 @@ demo=.demo
 rm -rf "$demo"
 mkdir -p "$demo"
 cp -r "$here/pipeline.yaml" "$here/data" "$demo/"
-cp "$here"/broken-rows/*.csv "$demo/data/flights/"
+cp "$here"/broken-rows/*.csv* "$demo/data/flights/"
 run() { "$gristmill" --state "$demo/state" "$@"; }
 say() { printf '\n== %s\n' "$*"; }
 

@@ -142,7 +142,7 @@ fn killed_at_every_fault_point() {
         reference.run().expect(0);
         invariants::hold(&reference, target);
         let expected = converged(&reference, target).without_times();
-        assert_eq!(expected.flights.len(), 150, "90 and 60 flights, 100 of them updated");
+        assert_eq!(expected.flights.len(), 160, "90 and 60 flights, then 100 of which 90 are known");
         assert_eq!(expected.dead_letters.len(), 2);
 
         for point in FaultPoint::ALL.iter().copied().filter(|point| passes(target, *point)) {

@@ -20,8 +20,7 @@ fn a_suspended_owner_is_fenced_at_every_step() {
             if !super::passes(target, step) || (target == Target::Sqlite && step == SinkCommitBefore) {
                 continue;
             }
-            let workspace = workspace(target);
-            let mut zombie = suspended(&workspace, &format!("{}:2=stop", step.name()));
+            let (workspace, mut zombie) = suspended_between_transactions(target, &format!("{}:2=stop", step.name()));
             take_the_lock_away(&workspace);
             workspace.run().expect(0);
             invariants::hold(&workspace, target);
@@ -44,6 +43,23 @@ fn a_second_process_is_refused_while_the_first_lives() {
     assert!(second.json()["error"]["message"].as_str().unwrap().contains("is worked by"), "{}", second.stdout);
     signal(&first, "-CONT");
     assert_eq!(first.wait().unwrap().code(), Some(0), "the first goes on as if nothing had been");
+}
+
+/// A worker that suspended itself at a fault point, between transactions of the state: one that holds the state's write
+/// lock keeps everybody waiting, which is safe and not what these tests are about.
+fn suspended_between_transactions(target: Target, fault: &str) -> (Workspace, Child) {
+    for _ in 0..50 {
+        let workspace = workspace(target);
+        let mut child = suspended(&workspace, fault);
+        let state = rusqlite::Connection::open(workspace.path(".gristmill/state.db")).unwrap();
+        state.busy_timeout(Duration::ZERO).unwrap();
+        if state.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok() {
+            return (workspace, child);
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    panic!("{fault}: the other half was always in a transaction");
 }
 
 /// Starts a run and waits until it has suspended itself.

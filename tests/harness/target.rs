@@ -1,6 +1,9 @@
 //! What a target holds, read without gristmill where that is possible.
 
 use super::Workspace;
+use arrow::array::ArrayRef;
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use gristmill::sink::parquet::read_current;
 use rusqlite::types::Value;
@@ -88,7 +91,13 @@ fn parquet(workspace: &Workspace, table: &str) -> Vec<Row> {
     let Some(batch) = runtime.block_on(read).unwrap() else { return Vec::new() };
     let options = FormatOptions::default().with_null("Null");
     let schema = batch.schema();
-    let formatters = batch.columns().iter().map(|c| ArrayFormatter::try_new(c.as_ref(), &options).unwrap());
+    // Times as their numbers: the display of zones needs a zone database.
+    let plain = |column: &ArrayRef| match column.data_type() {
+        DataType::Timestamp(..) => cast(column, &DataType::Int64).unwrap(),
+        _ => column.clone(),
+    };
+    let arrays: Vec<ArrayRef> = batch.columns().iter().map(plain).collect();
+    let formatters = arrays.iter().map(|c| ArrayFormatter::try_new(c.as_ref(), &options).unwrap());
     let columns: Vec<_> = schema.fields().iter().map(|f| f.name().clone()).zip(formatters).collect();
     let cells = |row: usize| columns.iter().map(move |(name, column)| (name.clone(), column.value(row).to_string()));
     let mut rows: Vec<Row> = (0..batch.num_rows()).map(|row| cells(row).filter(|(name, _)| name != "gristmill_batch").collect()).collect();

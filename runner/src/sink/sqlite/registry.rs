@@ -110,7 +110,7 @@ pub(super) fn record(
 ) -> Result<(), SinkError> {
     let sql = "INSERT INTO gristmill_batch (no, task_id, batch_id, partition_id, epoch, sequence, schema_id, state,
                  fencing_token, rows, digest, committed_at, receipt)
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'committed', ?8, ?9, ?10, ?11, ?12)";
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 'COMMITTED', ?8, ?9, ?10, ?11, ?12)";
     let rows: u64 = receipt.outputs().iter().map(|output| output.rows).sum();
     let params = params![
         no,

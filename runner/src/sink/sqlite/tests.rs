@@ -141,7 +141,7 @@ async fn tables_and_rows_as_a_user_sees_them() {
             int(1),
             int(number),
             text("flights-v1"),
-            text("committed"),
+            text("COMMITTED"),
             int(1),
             int(if number == 1 { 4 } else { 2 }),
         ])
