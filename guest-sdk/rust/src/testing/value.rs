@@ -213,9 +213,9 @@ pub(super) fn build(data_type: &DataType, values: &[Value]) -> ArrayData {
         }
         return builder.finish();
     }
-    let mut validity = ValidityBuilder::with_capacity(values.len());
-    values.iter().for_each(|value| validity.push(*value != Value::Null));
-    let (bits, nulls) = validity.finish();
+    let mut nulls = Nulls::default();
+    values.iter().enumerate().filter(|(_, value)| **value == Value::Null).for_each(|(i, _)| nulls.push(i));
+    let (bits, nulls) = nulls.finish(values.len());
     let nested = |own, children| ArrayData::nested(values.len(), nulls, own, children);
     let child = |place: usize, values: &[Value]| build(&data_type.children()[place].data_type, values);
     match data_type {
