@@ -138,9 +138,7 @@ pub(super) fn read(array: Array<'_>) -> Vec<Value> {
         DataType::Float32 => primitive(array, |v: f32| Value::Float(v.into())),
         DataType::Float64 => primitive(array, Value::Float),
         DataType::Decimal128 { .. } => integer::<i128>(array),
-        DataType::Decimal256 { .. } => {
-            primitive(array, |v: I256| v.to_i128().map_or(Value::Wide(v), Value::Integer))
-        }
+        DataType::Decimal256 { .. } => primitive(array, |v: I256| v.to_i128().map_or(Value::Wide(v), Value::Integer)),
         DataType::Utf8 => text::<i32>(array),
         DataType::LargeUtf8 => text::<i64>(array),
         DataType::Binary => bytes::<i32>(array),

@@ -9,8 +9,8 @@ mod parse;
 mod zone;
 
 use gristmill_guest::{
-    Batch, Boolean, Date32, Failure, Float64, In, Int8, Int16, Int32, Out, Outputs, Plan, Reject,
-    Selection, Setup, Stage, TextWriter, TimeUnit, Timestamp, Transform, Utf8, Utf8Column,
+    Batch, Boolean, Date32, Failure, Float64, In, Int8, Int16, Int32, Out, Outputs, Plan, Reject, Selection, Setup,
+    Stage, TextWriter, TimeUnit, Timestamp, Transform, Utf8, Utf8Column,
 };
 use parse::{Clock, Number, NumberColumn, Unread};
 use zone::{Calendar, Zone, ZoneColumns};

@@ -1,6 +1,8 @@
 //! Numbers and times of day as the files write them.
 
-use gristmill_guest::{Batch, DataType, Failure, In, Int16, Int32, Int64, Plan, PrimitiveColumn, Setup, Utf8, Utf8Column};
+use gristmill_guest::{
+    Batch, DataType, Failure, In, Int16, Int32, Int64, Plan, PrimitiveColumn, Setup, Utf8, Utf8Column,
+};
 
 /// Why a row was not understood, and the column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -189,9 +189,9 @@ impl HourText {
             return None;
         };
         let number = |digits: &[u8]| {
-            digits.iter().try_fold(0i32, |value, digit| {
-                digit.is_ascii_digit().then(|| value * 10 + i32::from(digit - b'0'))
-            })
+            digits
+                .iter()
+                .try_fold(0i32, |value, digit| digit.is_ascii_digit().then(|| value * 10 + i32::from(digit - b'0')))
         };
         let date = days_of(number(&[y1, y2, y3, y4])?, number(&[m1, m2])?, number(&[d1, d2])?)?;
         let (hour, minute) = (number(&[h1, h2])?, number(&[n1, n2])?);
@@ -304,7 +304,14 @@ mod tests {
 
     #[test]
     fn texts_that_are_no_hour() {
-        for bad in ["", "2013-01-01", "2013-01-01T24:00:00Z", "2013-02-30T01:00:00Z", "2013-01-01T1x:00:00Z", "2013-01-01T10:00:30Z"] {
+        for bad in [
+            "",
+            "2013-01-01",
+            "2013-01-01T24:00:00Z",
+            "2013-02-30T01:00:00Z",
+            "2013-01-01T1x:00:00Z",
+            "2013-01-01T10:00:30Z",
+        ] {
             assert_eq!(Calendar::new().hour(bad.as_bytes()), None, "{bad}");
         }
     }

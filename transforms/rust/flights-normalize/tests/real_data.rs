@@ -20,7 +20,18 @@ fn january() -> String {
 
 /// The types of `pipeline.yaml`.
 fn flights() -> Table {
-    let texts = ["dep_time", "dep_delay", "arr_time", "arr_delay", "carrier", "tailnum", "origin", "dest", "air_time", "time_hour"];
+    let texts = [
+        "dep_time",
+        "dep_delay",
+        "arr_time",
+        "arr_delay",
+        "carrier",
+        "tailnum",
+        "origin",
+        "dest",
+        "air_time",
+        "time_hour",
+    ];
     let numbers = ["year", "month", "day", "sched_dep_time", "sched_arr_time", "flight", "distance", "hour", "minute"];
     let mut types: Vec<_> = texts.iter().map(|name| (*name, DataType::Utf8)).collect();
     types.extend(numbers.iter().map(|name| (*name, DataType::Int32)));
@@ -57,7 +68,11 @@ fn january_is_plausible() {
     for row in 0..records.rows() {
         if let Some(departure) = departure[row] {
             left += 1;
-            assert_eq!(departure - scheduled[row].unwrap(), dep_delay[row].unwrap(), "row {row}: the delay says when it left");
+            assert_eq!(
+                departure - scheduled[row].unwrap(),
+                dep_delay[row].unwrap(),
+                "row {row}: the delay says when it left"
+            );
         }
         let (Some(arrival), Some(due), Some(arr_delay)) = (arrival[row], due[row], arr_delay[row]) else { continue };
         arrived += 1;

@@ -61,15 +61,49 @@ fn a_whole_row() {
     assert_eq!(
         names,
         [
-            "flight_id", "flight_date", "carrier", "flight", "tailnum", "origin", "dest", "scheduled_hour",
-            "scheduled_departure", "departure", "scheduled_arrival", "arrival", "dep_delay", "arr_delay", "air_time",
-            "elapsed_time", "distance", "ground_speed_mph", "cancelled", "diverted"
+            "flight_id",
+            "flight_date",
+            "carrier",
+            "flight",
+            "tailnum",
+            "origin",
+            "dest",
+            "scheduled_hour",
+            "scheduled_departure",
+            "departure",
+            "scheduled_arrival",
+            "arrival",
+            "dep_delay",
+            "arr_delay",
+            "air_time",
+            "elapsed_time",
+            "distance",
+            "ground_speed_mph",
+            "cancelled",
+            "diverted"
         ]
     );
     let expected: Vec<Value> = vec![
-        "20130101T1015-UA-1545".into(), 15_706.into(), "UA".into(), 1545.into(), "N14228".into(), "EWR".into(),
-        "IAH".into(), 5.into(), utc("1-1 10:15"), utc("1-1 10:17"), utc("1-1 14:19"), utc("1-1 14:30"), 2.into(),
-        11.into(), 227.into(), 253.into(), 1400.into(), (1400.0 * 60.0 / 227.0).into(), false.into(), false.into(),
+        "20130101T1015-UA-1545".into(),
+        15_706.into(),
+        "UA".into(),
+        1545.into(),
+        "N14228".into(),
+        "EWR".into(),
+        "IAH".into(),
+        5.into(),
+        utc("1-1 10:15"),
+        utc("1-1 10:17"),
+        utc("1-1 14:19"),
+        utc("1-1 14:30"),
+        2.into(),
+        11.into(),
+        227.into(),
+        253.into(),
+        1400.into(),
+        (1400.0 * 60.0 / 227.0).into(),
+        false.into(),
+        false.into(),
     ];
     assert_eq!(records.row(0), expected);
 }
@@ -115,13 +149,25 @@ fn bad_values_are_rejects_that_say_no_value() {
         ("2013,1,1,2561,515,2,830,819,11,UA,1,N,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z", "bad-time", "dep_time"),
         ("2013,1,1,secret,515,2,830,819,11,UA,1,N,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z", "bad-time", "dep_time"),
         ("2013,1,1,517,515,2,1260,819,11,UA,1,N,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z", "bad-time", "arr_time"),
-        ("2013,1,1,517,-5,2,830,819,11,UA,1,N,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z", "bad-time", "sched_dep_time"),
+        (
+            "2013,1,1,517,-5,2,830,819,11,UA,1,N,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z",
+            "bad-time",
+            "sched_dep_time",
+        ),
         ("2013,1,1,517,515,2,830,819,11,UA,1,N,EWR,IAH,227,1400,5,15,2013-01-01", "bad-time", "time_hour"),
-        ("2013,1,1,517,515,99999,830,819,11,UA,1,N,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z", "bad-number", "dep_delay"),
+        (
+            "2013,1,1,517,515,99999,830,819,11,UA,1,N,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z",
+            "bad-number",
+            "dep_delay",
+        ),
         ("2013,1,1,517,515,2,830,819,1.5,UA,1,N,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z", "bad-number", "arr_delay"),
         ("2013,2,30,517,515,2,830,819,11,UA,1,N,EWR,IAH,227,1400,5,15,2013-02-30T10:00:00Z", "bad-time", "time_hour"),
         ("2013,1,1,517,515,2,830,819,11,,1,N,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z", "missing-carrier", "carrier"),
-        ("2013,1,1,517,515,2,830,819,11,NA,1,N,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z", "missing-carrier", "carrier"),
+        (
+            "2013,1,1,517,515,2,830,819,11,NA,1,N,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z",
+            "missing-carrier",
+            "carrier",
+        ),
         ("2013,1,1,517,515,2,830,819,11,UA,,N,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z", "missing-value", "flight"),
     ];
     let good = "2013,1,1,517,515,2,830,819,11,UA,7,N,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z";
