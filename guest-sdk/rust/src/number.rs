@@ -112,7 +112,8 @@ pub(crate) fn eight_digits(number: u32) -> [u8; 8] {
 pub(crate) fn parse_integer(text: &[u8], len: usize) -> Option<i64> {
     let negative = text.first() == Some(&b'-') && len > 0;
     let (digits, len) = if negative { (&text[1..], len - 1) } else { (text, len) };
-    let magnitude = if (1..=8).contains(&len) { parse_eight(digits, len)?.into() } else { parse_long(digits.get(..len)?)? };
+    let magnitude =
+        if (1..=8).contains(&len) { parse_eight(digits, len)?.into() } else { parse_long(digits.get(..len)?)? };
     Some(if negative { -magnitude } else { magnitude })
 }
 
@@ -177,7 +178,9 @@ mod tests {
 
     #[test]
     fn what_is_no_integer_is_not_read() {
-        for text in ["", "-", "+1", "--1", "1.5", " 1", "1 ", "x", "NA", "12a", "1:3", "1/3", "9223372036854775808", "1234567x"] {
+        for text in
+            ["", "-", "+1", "--1", "1.5", " 1", "1 ", "x", "NA", "12a", "1:3", "1/3", "9223372036854775808", "1234567x"]
+        {
             for tail in ["", "12345678"] {
                 assert_eq!(parse_integer((text.to_owned() + tail).as_bytes(), text.len()), None, "{text}");
             }

@@ -136,7 +136,8 @@ struct Config {
 }
 
 fn behaviour(setup: &raw::Setup) -> Result<Behaviour, raw::Failure> {
-    let config: Config = serde_json::from_str(&setup.config).map_err(|error| failure("bad-config", error.to_string()))?;
+    let config: Config =
+        serde_json::from_str(&setup.config).map_err(|error| failure("bad-config", error.to_string()))?;
     Ok(config.behaviour.unwrap_or(Behaviour::Behave))
 }
 
