@@ -98,11 +98,11 @@ impl fmt::Display for I256 {
 #[inline]
 pub(crate) fn eight_digits(number: u32) -> [u8; 8] {
     let number = u64::from(number);
-    let fours = number / 10_000 | (number % 10_000) << 32;
-    let hundreds = (fours * 10_486) >> 20 & 0x0000_007f_0000_007f;
-    let twos = hundreds | (fours - hundreds * 100) << 16;
-    let tens = (twos * 103) >> 10 & 0x000f_000f_000f_000f;
-    let ones = tens | (twos - tens * 10) << 8;
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let twos = hundreds | ((fours - hundreds * 100) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    let ones = tens | ((twos - tens * 10) << 8);
     (ones | 0x3030_3030_3030_3030).to_le_bytes()
 }
 

@@ -1,5 +1,7 @@
 //! Plans, selections, operations and the mistakes that the SDK finds.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use gristmill_guest::testing::{Harness, Run, RunError, Table, Value};
 use gristmill_guest::*;
 use std::cell::Cell as Slot;

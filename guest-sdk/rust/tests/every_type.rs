@@ -1,5 +1,7 @@
 //! Every type of the contract, read by its typed view and written by its typed builder, with nulls.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use gristmill_guest::testing::{Harness, Run, Table, Value};
 use gristmill_guest::*;
 

@@ -1,5 +1,7 @@
 //! The row view.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use gristmill_guest::testing::{Harness, RunError, Table, Value};
 use gristmill_guest::*;
 

@@ -1,5 +1,7 @@
 //! The flights of January 2013: times agree with delays and with time in the air, and ids are unique.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use flights_normalize::FlightsNormalize;
 use gristmill_guest::testing::{Harness, Table, Value};
 use gristmill_guest::{DataType, Stage};

@@ -1,5 +1,7 @@
 //! Single rows: what each becomes, and why some are rejected.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use flights_normalize::FlightsNormalize;
 use gristmill_guest::testing::{Harness, Run, RunError, Table, Value};
 use gristmill_guest::{DataType, Field, Stage};
