@@ -127,7 +127,8 @@ fn paths_and_functions_exist() {
     let mut wrong = Vec::new();
     for page in pages(&root()).iter().filter(|page| page.is_about_the_repository()) {
         for (line, code) in &page.codes {
-            let is_path = FOLDERS.iter().any(|folder| code.starts_with(folder)) && !code.contains([' ', '*', '<', '{', '…']);
+            let is_path =
+                FOLDERS.iter().any(|folder| code.starts_with(folder)) && !code.contains([' ', '*', '<', '{', '…']);
             if is_path && let Err(why) = check_path(code) {
                 wrong.push(format!("{}:{line}: `{code}`: {why}", page.name));
             }
