@@ -42,10 +42,9 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     let host = setup::host(common, Some(&pipeline))?;
     let checked = publish::check(&pipeline, &host, &components, known, scratch.path()).await?;
 
-    let stores = match stores {
-        Some(stores) => stores,
-        None => Stores::create(common).await?,
-    };
+    // Opened again, now creating what is missing.
+    drop(stores);
+    let stores = Stores::create(common).await?;
     let partition = PartitionId::whole();
     let lease = LocalLease::claim(&stores.state, &folders.locks(), &pipeline.task, &partition).await?;
     let outputs = checked.outputs.clone();

@@ -62,7 +62,10 @@ impl Extraction {
                     place.send(self.store(*page, done).await?);
                     continue;
                 }
-                Poll::Settling(wait) => wait,
+                Poll::Settling(wait) => {
+                    tracing::debug!(?wait, "waiting for the source to come to rest");
+                    wait
+                }
                 Poll::Idle if self.once => return Ok(()),
                 Poll::Idle => IDLE_WAIT,
             };
