@@ -16,7 +16,8 @@ pub fn root() -> PathBuf {
 
 /// Where the built components are.
 pub fn components() -> PathBuf {
-    let folder = std::env::var_os("GRISTMILL_COMPONENTS").map_or_else(|| root().join("target/components"), PathBuf::from);
+    let folder =
+        std::env::var_os("GRISTMILL_COMPONENTS").map_or_else(|| root().join("target/components"), PathBuf::from);
     assert!(folder.join("flights-map@0.1.0.wasm").exists(), "no components in {}: run `make guests`", folder.display());
     folder
 }
@@ -86,6 +87,8 @@ impl Workspace {
             .args(args)
             .current_dir(self.dir.path())
             .env("GRISTMILL_COMPONENTS", components())
+            // Compiled components depend on their bytes alone: one cache for all tests saves a minute of compiling.
+            .env("GRISTMILL_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled"))
             .env_remove("GRISTMILL_STATE")
             .env_remove("GRISTMILL_STORAGE")
             .env_remove("GRISTMILL_FAULT")

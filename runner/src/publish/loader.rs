@@ -68,7 +68,8 @@ impl MapperLoader {
         let Some(pin) = &pins.map else {
             return Ok(Mapper { stage: None, outputs: self.identities.outputs(None, &records), records });
         };
-        let dictionaries = dictionaries(pins, async |digest| self.content.get(ContentKind::Dictionary, digest).await).await?;
+        let dictionaries =
+            dictionaries(pins, async |digest| self.content.get(ContentKind::Dictionary, digest).await).await?;
         let bytes = self.content.get(ContentKind::Component, pin.component).await?;
         let unusable = |detail: String| StoreError::Damaged {
             what: format!("the stored component {} ({})", pin.label, pin.component.short()),
