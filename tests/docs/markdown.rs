@@ -54,7 +54,8 @@ pub fn pages(root: &Path) -> Vec<Page> {
 impl Page {
     fn read(path: PathBuf, name: String) -> Self {
         let text = fs::read_to_string(&path).unwrap();
-        let (mut blocks, mut links, mut codes, mut headings) = (Vec::<Block>::new(), Vec::new(), Vec::<(usize, String)>::new(), Vec::new());
+        let (mut blocks, mut links, mut codes, mut headings) =
+            (Vec::<Block>::new(), Vec::new(), Vec::<(usize, String)>::new(), Vec::new());
         let (mut open, mut code_open) = (false, false);
         for (number, line) in (1..).zip(text.lines()) {
             match line.strip_prefix("```") {
@@ -156,7 +157,9 @@ fn matches_line(expected: &str, line: &str) -> bool {
 fn expectations_match_lines_and_parts_of_lines() {
     assert!(matches(&["a", "…", "d … f"], &["a", "b", "c", "d 1.5 s f"]));
     assert!(matches(&["…"], &[]));
-    for (expected, printed) in [(&["a"][..], &["b"][..]), (&["a"], &["a", "b"]), (&["a", "…", "c"], &["a"]), (&["x…y"], &["x"])] {
+    for (expected, printed) in
+        [(&["a"][..], &["b"][..]), (&["a"], &["a", "b"]), (&["a", "…", "c"], &["a"]), (&["x…y"], &["x"])]
+    {
         assert!(!matches(expected, printed), "{expected:?} {printed:?}");
     }
     assert_eq!(slug(" Where is… the fence?"), "where-is-the-fence");
