@@ -156,3 +156,15 @@ fn records_of_the_target_are_counted_and_tables_can_be_named() {
         }
     }
 }
+
+#[test]
+fn identity_and_versions_mean_the_same_for_the_life_of_a_task() {
+    let workspace = orders::workspace("");
+    workspace.write("data/a.csv", lines(0..3, "a", 1));
+    workspace.run().expect(0);
+    for (from, to) in [("identity: [id]", "identity: [id, name]"), ("{ column: at }", "position")] {
+        workspace.write("pipeline.yaml", orders::pipeline("").replace(from, to));
+        let answer = workspace.gristmill(&["run", "--once", "pipeline.yaml"]).expect(2);
+        assert!(answer.stderr.contains("cannot change within a task"), "{}", answer.stderr);
+    }
+}

@@ -57,6 +57,9 @@ pub async fn check(
         same_schema(pipeline, At::Schema, &pipeline.schema, "the change records", &frozen, &schema)?;
     }
     check_keys(pipeline, &records)?;
+    if let Some(known) = known {
+        check_history(pipeline, known).await?;
+    }
 
     let map = plan(pipeline, host, Stage::Map, &resolved.pins.map, &resolved, &records, &dictionaries)?;
     let outputs = Identities::of(pipeline).outputs(map.as_ref().map(|stage| stage.outputs()), &records);
@@ -165,6 +168,23 @@ fn check_keys(pipeline: &Pipeline, records: &SchemaRef) -> Result<(), PublishErr
         }
         Ok(_) => Ok(()),
     }
+}
+
+/// Identities and versions mean the same for the whole life of a task: rows that the target holds under others could
+/// neither be found nor compared.
+async fn check_history(pipeline: &Pipeline, known: Known<'_>) -> Result<(), PublishError> {
+    let versions = known.state.task_versions(&pipeline.task).await?;
+    let Some(latest) = versions.last() else { return Ok(()) };
+    let definition: serde_json::Value = serde_json::from_str(&pipeline.canonical_json()).unwrap_or_default();
+    for (key, at) in [("identity", At::Identity), ("source_version", At::SourceVersion)] {
+        if definition[key] != latest.definition[key] {
+            let message =
+                format!("`{key}` was {} when task `{}` wrote its target", latest.definition[key], pipeline.task);
+            let hint = "it cannot change within a task: give the pipeline a new task id and a new target";
+            return Err(blame(pipeline.diagnose(at, message, hint)));
+        }
+    }
+    Ok(())
 }
 
 /// Every table that the pipeline names is an output, and every output holds its identity.
