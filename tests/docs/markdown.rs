@@ -55,8 +55,8 @@ impl Page {
     fn read(path: PathBuf, name: String) -> Self {
         let text = fs::read_to_string(&path).unwrap();
         let (mut blocks, mut links, mut codes, mut headings) =
-            (Vec::<Block>::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut open = false;
+            (Vec::<Block>::new(), Vec::new(), Vec::<(usize, String)>::new(), Vec::new());
+        let (mut open, mut code_open) = (false, false);
         for (number, line) in (1..).zip(text.lines()) {
             match line.strip_prefix("```") {
                 Some(_) if open => open = false,
@@ -75,9 +75,16 @@ impl Page {
                     if let Some(heading) = line.strip_prefix('#') {
                         headings.push(slug(heading.trim_start_matches('#')));
                     }
-                    let plain: Vec<&str> = line.split('`').collect();
-                    assert!(plain.len() % 2 == 1, "{name}:{number}: inline code goes on in the next line");
-                    codes.extend(plain.iter().skip(1).step_by(2).map(|code| (number, (*code).to_owned())));
+                    // Inline code may go on in the next line of its paragraph.
+                    let was_open = std::mem::take(&mut code_open) && !line.is_empty();
+                    for (place, piece) in line.split('`').enumerate() {
+                        code_open = (place % 2 == 1) != was_open;
+                        match (code_open, place, codes.last_mut()) {
+                            (true, 0, Some((_, code))) => *code = format!("{code} {}", piece.trim_start()),
+                            (true, ..) => codes.push((number, piece.to_owned())),
+                            (false, ..) => {}
+                        }
+                    }
                     let targets = line.split("](").skip(1).filter_map(|rest| rest.split_once(')'));
                     links.extend(targets.map(|(target, _)| (number, target.to_owned())));
                 }
