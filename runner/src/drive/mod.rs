@@ -116,6 +116,7 @@ async fn drive(
         budget: budget.clone(),
         checkpoint: resume.checkpoint,
         progress: progress.clone(),
+        stop: stop.clone(),
     };
     delivery.open(&published).await?;
 
@@ -180,9 +181,14 @@ async fn deliver_all(
             }
             next = incoming.recv() => next,
         };
-        match next {
-            Some(batch) => delivery.deliver(&batch, summary).await?,
-            None => return Ok(()),
+        let Some(batch) = next else { return Ok(()) };
+        match delivery.deliver(&batch, summary).await {
+            Err(e) if *stop.borrow() && e.kind() == Kind::Transient => {
+                tracing::warn!(error = %e, "stopped while the target did not answer; the batch stays READY");
+                summary.interrupted = true;
+                return Ok(());
+            }
+            delivered => delivered?,
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::bindings::TransformerPre;
 use super::cache::Cache;
 use super::call::CallState;
-use super::engine::engine;
+use super::engine::{check_limits, engine};
 use super::fault::{ComponentError, HostError};
 use super::limits::{COMPONENT_MAX_BYTES, HostLimits};
 use gristmill_core::digest::Digest;
@@ -25,16 +25,24 @@ pub struct Host(Arc<Inner>);
 
 struct Inner {
     engine: Engine,
-    cache: Cache,
+    cache: Arc<Cache>,
     limits: HostLimits,
 }
 
 impl Host {
     /// `cache_dir` holds compiled components; it is created, and closed to other users.
     pub fn new(cache_dir: &Path, limits: HostLimits) -> Result<Self, HostError> {
-        let engine = engine(&limits)?;
-        let cache = Cache::open(cache_dir, &engine)?;
+        check_limits(&limits)?;
+        let engine = engine()?;
+        let cache = Arc::new(Cache::open(cache_dir, &engine)?);
         Ok(Self(Arc::new(Inner { engine, cache, limits })))
+    }
+
+    /// The same engine under other limits: stored batches are held to those of their time.
+    pub fn with_limits(&self, limits: HostLimits) -> Result<Self, HostError> {
+        check_limits(&limits)?;
+        let Inner { engine, cache, .. } = &*self.0;
+        Ok(Self(Arc::new(Inner { engine: engine.clone(), cache: cache.clone(), limits })))
     }
 
     pub fn limits(&self) -> &HostLimits {
