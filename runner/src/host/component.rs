@@ -3,7 +3,7 @@
 use super::bindings::TransformerPre;
 use super::cache::Cache;
 use super::call::CallState;
-use super::engine::engine;
+use super::engine::{Protections, engine};
 use super::fault::{ComponentError, HostError};
 use super::limits::{COMPONENT_MAX_BYTES, HostLimits};
 use gristmill_core::digest::Digest;
@@ -32,7 +32,11 @@ struct Inner {
 impl Host {
     /// `cache_dir` holds compiled components; it is created, and closed to other users.
     pub fn new(cache_dir: &Path, limits: HostLimits) -> Result<Self, HostError> {
-        let engine = engine(&limits)?;
+        Self::with(cache_dir, limits, Protections::ALL)
+    }
+
+    pub(super) fn with(cache_dir: &Path, limits: HostLimits, protections: Protections) -> Result<Self, HostError> {
+        let engine = engine(&limits, protections)?;
         let cache = Cache::open(cache_dir, &engine)?;
         Ok(Self(Arc::new(Inner { engine, cache, limits })))
     }

@@ -20,7 +20,20 @@ pub(super) const TABLE_ELEMENTS_MAX: usize = 1 << 17;
 /// How often deadlines are looked at.
 const TICK: Duration = Duration::from_millis(10);
 
-pub(super) fn engine(limits: &HostLimits) -> Result<Engine, HostError> {
+/// What protects the host and replays from a guest's code, at a cost to its speed. Only a measurement leaves one out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Protections {
+    /// Guests are stopped at their deadline.
+    pub deadlines: bool,
+    /// NaNs have one bit pattern.
+    pub canonical_nans: bool,
+}
+
+impl Protections {
+    pub(super) const ALL: Self = Self { deadlines: true, canonical_nans: true };
+}
+
+pub(super) fn engine(limits: &HostLimits, protections: Protections) -> Result<Engine, HostError> {
     if limits.memory_max_bytes > 4 << 30 {
         return Err(HostError::Limits { what: "memory_max_bytes is larger than the 4 GiB of a 32-bit memory".into() });
     }
@@ -48,12 +61,12 @@ pub(super) fn engine(limits: &HostLimits) -> Result<Engine, HostError> {
         .wasm_component_model(true)
         .wasm_simd(true)
         // The same bytes on every machine: NaNs have one bit pattern, and instructions with a choice do not exist.
-        .cranelift_nan_canonicalization(true)
+        .cranelift_nan_canonicalization(protections.canonical_nans)
         .wasm_relaxed_simd(false)
         .wasm_features(WasmFeatures::THREADS, false)
         .concurrency_support(false)
         .consume_fuel(false)
-        .epoch_interruption(true)
+        .epoch_interruption(protections.deadlines)
         .wasm_backtrace_max_frames(NonZeroUsize::new(16))
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     let engine = Engine::new(&config).map_err(|e| HostError::Engine { message: format!("{e:#}") })?;
@@ -104,8 +117,8 @@ mod tests {
     #[test]
     fn limits_that_cannot_hold_are_refused() {
         let limits = HostLimits { memory_max_bytes: 5 << 30, ..HostLimits::default() };
-        assert!(matches!(engine(&limits), Err(HostError::Limits { .. })));
+        assert!(matches!(engine(&limits, Protections::ALL), Err(HostError::Limits { .. })));
         let limits = HostLimits { deadline: Duration::from_millis(1), ..HostLimits::default() };
-        assert!(matches!(engine(&limits), Err(HostError::Limits { .. })));
+        assert!(matches!(engine(&limits, Protections::ALL), Err(HostError::Limits { .. })));
     }
 }
