@@ -254,7 +254,7 @@ impl<K: Kind> Kind for FixedSizeList<K> {
     }
     fn builder(&self, capacity: usize) -> Self::Builder {
         let size = self.1 as usize;
-        FixedSizeListBuilder::with_capacity(size, capacity, self.0.builder(capacity * size))
+        FixedSizeListBuilder::new(size, self.0.builder(capacity * size))
     }
 }
 
@@ -275,8 +275,8 @@ impl Kind for Struct {
     fn data_type(&self) -> DataType {
         DataType::Struct(self.0.clone())
     }
-    fn builder(&self, capacity: usize) -> Self::Builder {
-        StructBuilder::with_members(self.0.len(), capacity)
+    fn builder(&self, _: usize) -> Self::Builder {
+        StructBuilder::with_members(self.0.len())
     }
 }
 

@@ -52,7 +52,7 @@ macro_rules! export {
                     $crate::native::process::<$transform>(setup, batch)
                 }
             }
-            $crate::raw::bindings::export_component!(Component with_types_in $crate::raw::bindings);
+    $crate::raw::bindings::export_component!(Component with_types_in $crate::raw::bindings);
         };
     };
 }

@@ -98,11 +98,11 @@ impl fmt::Display for I256 {
 #[inline]
 pub(crate) fn eight_digits(number: u32) -> [u8; 8] {
     let number = u64::from(number);
-    let fours = number / 10_000 | (number % 10_000) << 32;
-    let hundreds = (fours * 10_486) >> 20 & 0x0000_007f_0000_007f;
-    let twos = hundreds | (fours - hundreds * 100) << 16;
-    let tens = (twos * 103) >> 10 & 0x000f_000f_000f_000f;
-    let ones = tens | (twos - tens * 10) << 8;
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x0000_007f_0000_007f;
+    let twos = hundreds | ((fours - hundreds * 100) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    let ones = tens | ((twos - tens * 10) << 8);
     (ones | 0x3030_3030_3030_3030).to_le_bytes()
 }
 
@@ -112,7 +112,8 @@ pub(crate) fn eight_digits(number: u32) -> [u8; 8] {
 pub(crate) fn parse_integer(text: &[u8], len: usize) -> Option<i64> {
     let negative = text.first() == Some(&b'-') && len > 0;
     let (digits, len) = if negative { (&text[1..], len - 1) } else { (text, len) };
-    let magnitude = if (1..=8).contains(&len) { parse_eight(digits, len)?.into() } else { parse_long(digits.get(..len)?)? };
+    let magnitude =
+        if (1..=8).contains(&len) { parse_eight(digits, len)?.into() } else { parse_long(digits.get(..len)?)? };
     Some(if negative { -magnitude } else { magnitude })
 }
 
@@ -177,7 +178,9 @@ mod tests {
 
     #[test]
     fn what_is_no_integer_is_not_read() {
-        for text in ["", "-", "+1", "--1", "1.5", " 1", "1 ", "x", "NA", "12a", "1:3", "1/3", "9223372036854775808", "1234567x"] {
+        for text in
+            ["", "-", "+1", "--1", "1.5", " 1", "1 ", "x", "NA", "12a", "1:3", "1/3", "9223372036854775808", "1234567x"]
+        {
             for tail in ["", "12345678"] {
                 assert_eq!(parse_integer((text.to_owned() + tail).as_bytes(), text.len()), None, "{text}");
             }

@@ -280,10 +280,9 @@ impl Finished {
 impl OutputPlan {
     fn to_raw(&self) -> raw::OutputPlan {
         let column = |column: &OutputColumn| match column {
-            OutputColumn::Forwarded { source, field } => raw::OutputColumn::Forwarded(raw::ForwardedColumn {
-                name: field.name.clone(),
-                source: source.to_raw(),
-            }),
+            OutputColumn::Forwarded { source, field } => {
+                raw::OutputColumn::Forwarded(raw::ForwardedColumn { name: field.name.clone(), source: source.to_raw() })
+            }
             OutputColumn::Computed(field) => raw::OutputColumn::Computed(field.to_tree()),
         };
         raw::OutputPlan { name: self.name.clone(), columns: self.columns.iter().map(column).collect() }

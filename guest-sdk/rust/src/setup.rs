@@ -26,7 +26,8 @@ pub struct Dictionary {
 impl Setup {
     pub(crate) fn from_raw(raw: raw::Setup) -> Result<Self, Failure> {
         let fields = |of: &str, trees: &[raw::Field]| {
-            Field::from_trees(trees).ok_or_else(|| Failure::new("bad-setup", format!("the fields of {of} are not whole")))
+            Field::from_trees(trees)
+                .ok_or_else(|| Failure::new("bad-setup", format!("the fields of {of} are not whole")))
         };
         let mut dictionaries = Vec::with_capacity(raw.dictionaries.len());
         for dictionary in raw.dictionaries {

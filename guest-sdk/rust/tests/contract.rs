@@ -1,5 +1,7 @@
 //! Plans, selections, operations and the mistakes that the SDK finds.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use gristmill_guest::testing::{Harness, Run, RunError, Table, Value};
 use gristmill_guest::*;
 use std::cell::Cell as Slot;
@@ -180,9 +182,10 @@ fn a_batch_that_is_not_what_the_plan_reads() {
 
 #[test]
 fn values_print_for_people() {
-    let table = Table::new().column("m", DataType::map(DataType::Utf8, DataType::Binary), [Value::Map(vec![(
-        "k".into(),
-        Value::Bytes(vec![1, 171]),
-    )])]);
+    let table = Table::new().column(
+        "m",
+        DataType::map(DataType::Utf8, DataType::Binary),
+        [Value::Map(vec![("k".into(), Value::Bytes(vec![1, 171]))])],
+    );
     assert_eq!(table.to_string(), "m\n{k: 01ab}\n");
 }

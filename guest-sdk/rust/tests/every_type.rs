@@ -1,5 +1,7 @@
 //! Every type of the contract, read by its typed view and written by its typed builder, with nulls.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use gristmill_guest::testing::{Harness, Run, Table, Value};
 use gristmill_guest::*;
 
@@ -263,7 +265,10 @@ fn texts_and_bytes() {
 #[test]
 fn nested() {
     let list = |values: &[Value]| Value::List(values.to_vec());
-    check::<List<Utf8>>(DataType::list(DataType::Utf8), vec![list(&texts()), list(&[]), list(&[Value::Null, "b".into()])]);
+    check::<List<Utf8>>(
+        DataType::list(DataType::Utf8),
+        vec![list(&texts()), list(&[]), list(&[Value::Null, "b".into()])],
+    );
     let inner = DataType::list(DataType::Int16);
     let large = DataType::LargeList(Box::new(Field::new("item", inner)));
     let lists = [list(&[list(&integers(&[1, 2])), Value::Null, list(&[])]), list(&[]), list(&[list(&[Value::Null])])];

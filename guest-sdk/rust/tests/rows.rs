@@ -1,5 +1,7 @@
 //! The row view.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use gristmill_guest::testing::{Harness, RunError, Table, Value};
 use gristmill_guest::*;
 
@@ -62,7 +64,10 @@ fn harness() -> Harness {
 #[test]
 fn rows_in_and_out() {
     let run = harness().run::<Rows<Orders>>(&input()).unwrap();
-    assert_eq!(run.output("records").to_string(), "id | name | cents | rate\n1 | ann | 7 | null\n4 | dan | null | null\n");
+    assert_eq!(
+        run.output("records").to_string(),
+        "id | name | cents | rate\n1 | ann | 7 | null\n4 | dan | null | null\n"
+    );
     assert_eq!(run.reject_codes(), [(1, "out-of-range", Some("cents")), (2, "missing-value", Some("name"))]);
     assert_eq!(run.selection("lines"), [0, 0, 3], "what a rejected row wrote is taken back");
     assert_eq!(run.output("lines").values("line"), [0.into(), 1.into(), Value::from(0)]);

@@ -21,15 +21,8 @@ const RUSTFLAGS: &str = "-Ctarget-feature=+simd128,+bulk-memory";
 
 /// The profile of guests, given on the command line so that packages in other workspaces have it too.
 const PROFILE: &str = "guest";
-const PROFILE_SETTINGS: [&str; 7] = [
-    "inherits='release'",
-    "opt-level=3",
-    "codegen-units=1",
-    "lto='fat'",
-    "panic='abort'",
-    "strip=true",
-    "debug=false",
-];
+const PROFILE_SETTINGS: [&str; 7] =
+    ["inherits='release'", "opt-level=3", "codegen-units=1", "lto='fat'", "panic='abort'", "strip=true", "debug=false"];
 
 /// A compiler that can build for [`TARGET`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -233,12 +226,17 @@ mod tests {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         }
         let error = Compiler::from_source(bin.path()).unwrap_err().to_string();
-        assert!(error.contains("lacks the library's source (/nowhere/lib/rustlib/src/rust/library/Cargo.lock)"), "{error}");
+        assert!(
+            error.contains("lacks the library's source (/nowhere/lib/rustlib/src/rust/library/Cargo.lock)"),
+            "{error}"
+        );
     }
 
     #[test]
     fn nothing_of_the_outer_build_is_handed_down() {
-        for of_build in ["CARGO", "CARGO_TARGET_DIR", "CARGO_PKG_NAME", "RUSTC_WRAPPER", "RUSTFLAGS", "RUSTUP_TOOLCHAIN"] {
+        for of_build in
+            ["CARGO", "CARGO_TARGET_DIR", "CARGO_PKG_NAME", "RUSTC_WRAPPER", "RUSTFLAGS", "RUSTUP_TOOLCHAIN"]
+        {
             assert!(is_of_a_build(of_build), "{of_build}");
         }
         for kept in ["CARGO_HOME", "CARGO_NET_OFFLINE", "CARGO_REGISTRIES_MY_INDEX", "PATH", "HOME", "RUSTUP_HOME"] {

@@ -7,7 +7,8 @@ use wit_parser::{Resolve, TypeDefKind, TypeId, WorldItem};
 /// Wraps a core module that carries the bindings' metadata, and refuses one that imports anything.
 pub(super) fn from_core_module(package: &str, core: &[u8]) -> Result<Vec<u8>, ToolchainError> {
     let not_a_component = |error| not_a_component(package, error);
-    let mut encoder = ComponentEncoder::default().validate(true).debug_names(false).module(core).map_err(not_a_component)?;
+    let mut encoder =
+        ComponentEncoder::default().validate(true).debug_names(false).module(core).map_err(not_a_component)?;
     let component = encoder.encode().map_err(not_a_component)?;
     let imports = imports(package, &component)?;
     if !imports.is_empty() {

@@ -1,6 +1,6 @@
 //! Builders for texts and byte strings.
 
-use super::{ArrayData, Builder, ValidityBuilder};
+use super::{ArrayData, Builder, Nulls};
 use crate::column::{OffsetSize, RawBytes};
 
 /// Builds a column of byte strings.
@@ -8,7 +8,7 @@ use crate::column::{OffsetSize, RawBytes};
 pub struct BytesBuilder<O: OffsetSize> {
     offsets: Vec<O::Bytes>,
     bytes: Vec<u8>,
-    validity: ValidityBuilder,
+    nulls: Nulls,
 }
 
 impl<O: OffsetSize> BytesBuilder<O> {
@@ -16,7 +16,7 @@ impl<O: OffsetSize> BytesBuilder<O> {
     pub fn with_capacity(values: usize, bytes: usize) -> Self {
         let mut offsets = Vec::with_capacity(values + 1);
         offsets.push(O::from_index(0).to_bytes());
-        Self { offsets, bytes: Vec::with_capacity(bytes), validity: ValidityBuilder::with_capacity(values) }
+        Self { offsets, bytes: Vec::with_capacity(bytes), nulls: Nulls::default() }
     }
 
     #[inline]
@@ -45,30 +45,29 @@ impl<O: OffsetSize> BytesBuilder<O> {
     #[inline]
     fn end_value(&mut self) {
         self.offsets.push(O::from_index(self.bytes.len()).to_bytes());
-        self.validity.push_valid();
     }
 
     pub(super) fn truncate(&mut self, len: usize) {
-        if len < self.validity.len() {
+        if len < self.len() {
             self.offsets.truncate(len + 1);
             self.bytes.truncate(O::from_bytes(self.offsets[len]).to_index());
-            self.validity.truncate(len);
+            self.nulls.truncate(len);
         }
     }
 }
 
 impl<O: OffsetSize> Builder for BytesBuilder<O> {
     fn len(&self) -> usize {
-        self.validity.len()
+        self.offsets.len() - 1
     }
     #[inline]
     fn push_null(&mut self) {
-        self.offsets.push(O::from_index(self.bytes.len()).to_bytes());
-        self.validity.push_null();
+        self.nulls.push(self.len());
+        self.end_value();
     }
     fn finish(self) -> ArrayData {
-        let len = self.validity.len();
-        let (validity, nulls) = self.validity.finish();
+        let len = self.len();
+        let (validity, nulls) = self.nulls.finish(len);
         ArrayData::leaf(len, nulls, vec![validity, O::Bytes::into_buffer(self.offsets), self.bytes])
     }
 }
@@ -220,18 +219,15 @@ impl std::fmt::Write for TextWriter<'_> {
 #[derive(Debug, Clone)]
 pub struct FixedSizeBinaryBuilder {
     width: usize,
+    len: usize,
     bytes: Vec<u8>,
-    validity: ValidityBuilder,
+    nulls: Nulls,
 }
 
 impl FixedSizeBinaryBuilder {
     /// `width` in bytes.
     pub fn with_capacity(width: usize, capacity: usize) -> Self {
-        Self {
-            width,
-            bytes: Vec::with_capacity(width * capacity),
-            validity: ValidityBuilder::with_capacity(capacity),
-        }
+        Self { width, len: 0, bytes: Vec::with_capacity(width * capacity), nulls: Nulls::default() }
     }
 
     /// Bytes of one value.
@@ -244,7 +240,7 @@ impl FixedSizeBinaryBuilder {
     pub fn push(&mut self, value: &[u8]) {
         assert_eq!(value.len(), self.width, "a value of this column has one width");
         self.bytes.extend_from_slice(value);
-        self.validity.push_valid();
+        self.len += 1;
     }
 
     pub fn push_option(&mut self, value: Option<&[u8]>) {
@@ -255,23 +251,24 @@ impl FixedSizeBinaryBuilder {
     }
 
     pub(super) fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
         self.bytes.truncate(len * self.width);
-        self.validity.truncate(len);
+        self.nulls.truncate(len);
     }
 }
 
 impl Builder for FixedSizeBinaryBuilder {
     fn len(&self) -> usize {
-        self.validity.len()
+        self.len
     }
     fn push_null(&mut self) {
+        self.nulls.push(self.len);
         self.bytes.resize(self.bytes.len() + self.width, 0);
-        self.validity.push_null();
+        self.len += 1;
     }
     fn finish(self) -> ArrayData {
-        let len = self.validity.len();
-        let (validity, nulls) = self.validity.finish();
-        ArrayData::leaf(len, nulls, vec![validity, self.bytes])
+        let (validity, nulls) = self.nulls.finish(self.len);
+        ArrayData::leaf(self.len, nulls, vec![validity, self.bytes])
     }
 }
 

@@ -1,19 +1,19 @@
 //! Builders for the columns that a transform computes.
 //!
-//! Give a builder its capacity and pushing allocates nothing. A validity buffer is made at the first null.
+//! Give a builder its capacity and pushing allocates nothing. A column without nulls has no validity buffer.
 
 mod bytes;
 mod nested;
+mod nulls;
 mod primitive;
 mod scalar;
-mod validity;
 
 pub use bytes::{BytesBuilder, FixedSizeBinaryBuilder, TextBuilder, TextWriter};
 pub use nested::{FixedSizeListBuilder, ListBuilder, MapBuilder, StructBuilder};
+pub(crate) use nulls::Nulls;
 pub use primitive::{BooleanBuilder, NullBuilder, PrimitiveBuilder};
 pub use scalar::Cell;
 pub(crate) use scalar::{ScalarBuilder, Unfit};
-pub use validity::ValidityBuilder;
 
 use crate::raw::Node;
 use crate::types::DataType;

@@ -1,24 +1,23 @@
 //! Builders for values of one width.
 
-use super::{ArrayData, Builder, ValidityBuilder};
+use super::{ArrayData, Builder, Nulls};
 use crate::column::{Native, RawBytes};
 
 /// Builds a column of fixed-width values.
 #[derive(Debug, Clone)]
 pub struct PrimitiveBuilder<T: Native> {
     values: Vec<T::Bytes>,
-    validity: ValidityBuilder,
+    nulls: Nulls,
 }
 
 impl<T: Native> PrimitiveBuilder<T> {
     pub fn with_capacity(capacity: usize) -> Self {
-        Self { values: Vec::with_capacity(capacity), validity: ValidityBuilder::with_capacity(capacity) }
+        Self { values: Vec::with_capacity(capacity), nulls: Nulls::default() }
     }
 
     #[inline]
     pub fn push(&mut self, value: T) {
         self.values.push(value.to_bytes());
-        self.validity.push_valid();
     }
 
     #[inline]
@@ -31,14 +30,12 @@ impl<T: Native> PrimitiveBuilder<T> {
 
     /// Adds values of which none is null.
     pub fn extend(&mut self, values: impl IntoIterator<Item = T>) {
-        let before = self.values.len();
         self.values.extend(values.into_iter().map(T::to_bytes));
-        self.validity.push_valid_n(self.values.len() - before);
     }
 
     pub(super) fn truncate(&mut self, len: usize) {
         self.values.truncate(len);
-        self.validity.truncate(len);
+        self.nulls.truncate(len);
     }
 }
 
@@ -48,12 +45,12 @@ impl<T: Native> Builder for PrimitiveBuilder<T> {
     }
     #[inline]
     fn push_null(&mut self) {
+        self.nulls.push(self.values.len());
         self.values.push(T::zero().to_bytes());
-        self.validity.push_null();
     }
     fn finish(self) -> ArrayData {
         let len = self.values.len();
-        let (validity, nulls) = self.validity.finish();
+        let (validity, nulls) = self.nulls.finish(len);
         ArrayData::leaf(len, nulls, vec![validity, T::Bytes::into_buffer(self.values)])
     }
 }
@@ -61,19 +58,25 @@ impl<T: Native> Builder for PrimitiveBuilder<T> {
 /// Builds a column of booleans.
 #[derive(Debug, Clone, Default)]
 pub struct BooleanBuilder {
+    len: usize,
     bits: Vec<u8>,
-    validity: ValidityBuilder,
+    nulls: Nulls,
 }
 
 impl BooleanBuilder {
     pub fn with_capacity(capacity: usize) -> Self {
-        Self { bits: Vec::with_capacity(capacity.div_ceil(8)), validity: ValidityBuilder::with_capacity(capacity) }
+        Self { len: 0, bits: Vec::with_capacity(capacity.div_ceil(8)), nulls: Nulls::default() }
     }
 
     #[inline]
     pub fn push(&mut self, value: bool) {
-        self.push_bit(value);
-        self.validity.push_valid();
+        let bit = self.len & 7;
+        if bit == 0 {
+            self.bits.push(u8::from(value));
+        } else if let Some(last) = self.bits.last_mut() {
+            *last |= u8::from(value) << bit;
+        }
+        self.len += 1;
     }
 
     #[inline]
@@ -84,40 +87,33 @@ impl BooleanBuilder {
         }
     }
 
-    #[inline]
-    fn push_bit(&mut self, value: bool) {
-        let bit = self.validity.len() & 7;
-        if bit == 0 {
-            self.bits.push(u8::from(value));
-        } else if let Some(last) = self.bits.last_mut() {
-            *last |= u8::from(value) << bit;
-        }
-    }
-
     pub(super) fn truncate(&mut self, len: usize) {
+        if len >= self.len {
+            return;
+        }
+        self.len = len;
         self.bits.truncate(len.div_ceil(8));
         if len & 7 != 0
             && let Some(last) = self.bits.last_mut()
         {
             *last &= (1 << (len & 7)) - 1;
         }
-        self.validity.truncate(len);
+        self.nulls.truncate(len);
     }
 }
 
 impl Builder for BooleanBuilder {
     fn len(&self) -> usize {
-        self.validity.len()
+        self.len
     }
     #[inline]
     fn push_null(&mut self) {
-        self.push_bit(false);
-        self.validity.push_null();
+        self.nulls.push(self.len);
+        self.push(false);
     }
     fn finish(self) -> ArrayData {
-        let len = self.validity.len();
-        let (validity, nulls) = self.validity.finish();
-        ArrayData::leaf(len, nulls, vec![validity, self.bits])
+        let (validity, nulls) = self.nulls.finish(self.len);
+        ArrayData::leaf(self.len, nulls, vec![validity, self.bits])
     }
 }
 

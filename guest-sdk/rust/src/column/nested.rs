@@ -136,12 +136,7 @@ impl<'a, K: Kind, V: Kind> MapColumn<'a, K, V> {
         let (Some(keys), Some(values)) = (members.next(), members.next()) else {
             unreachable!("the entries of a map have two members");
         };
-        Self {
-            offsets: Offsets::new(array),
-            validity: array.validity(),
-            keys: K::view(keys),
-            values: V::view(values),
-        }
+        Self { offsets: Offsets::new(array), validity: array.validity(), keys: K::view(keys), values: V::view(values) }
     }
     pub fn len(&self) -> usize {
         self.offsets.len()

@@ -26,9 +26,7 @@ pub(super) fn column(array: Array<'_>) -> Result<(), String> {
     let (bytes, ends) = match array.data_type() {
         DataType::Boolean => (Some(len.div_ceil(8)), None),
         DataType::Utf8 | DataType::Binary => (None, Some(offsets::<i32>(&buffers[1], len, buffers[2].len()))),
-        DataType::LargeUtf8 | DataType::LargeBinary => {
-            (None, Some(offsets::<i64>(&buffers[1], len, buffers[2].len())))
-        }
+        DataType::LargeUtf8 | DataType::LargeBinary => (None, Some(offsets::<i64>(&buffers[1], len, buffers[2].len()))),
         DataType::List(_) | DataType::Map { .. } => (None, Some(offsets::<i32>(&buffers[1], len, child_len(array)))),
         DataType::LargeList(_) => (None, Some(offsets::<i64>(&buffers[1], len, child_len(array)))),
         other => (other.width().map(|width| width * len), None),

@@ -138,9 +138,7 @@ pub(super) fn read(array: Array<'_>) -> Vec<Value> {
         DataType::Float32 => primitive(array, |v: f32| Value::Float(v.into())),
         DataType::Float64 => primitive(array, Value::Float),
         DataType::Decimal128 { .. } => integer::<i128>(array),
-        DataType::Decimal256 { .. } => {
-            primitive(array, |v: I256| v.to_i128().map_or(Value::Wide(v), Value::Integer))
-        }
+        DataType::Decimal256 { .. } => primitive(array, |v: I256| v.to_i128().map_or(Value::Wide(v), Value::Integer)),
         DataType::Utf8 => text::<i32>(array),
         DataType::LargeUtf8 => text::<i64>(array),
         DataType::Binary => bytes::<i32>(array),
@@ -213,9 +211,9 @@ pub(super) fn build(data_type: &DataType, values: &[Value]) -> ArrayData {
         }
         return builder.finish();
     }
-    let mut validity = ValidityBuilder::with_capacity(values.len());
-    values.iter().for_each(|value| validity.push(*value != Value::Null));
-    let (bits, nulls) = validity.finish();
+    let mut nulls = Nulls::default();
+    values.iter().enumerate().filter(|(_, value)| **value == Value::Null).for_each(|(i, _)| nulls.push(i));
+    let (bits, nulls) = nulls.finish(values.len());
     let nested = |own, children| ArrayData::nested(values.len(), nulls, own, children);
     let child = |place: usize, values: &[Value]| build(&data_type.children()[place].data_type, values);
     match data_type {

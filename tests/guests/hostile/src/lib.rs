@@ -136,7 +136,8 @@ struct Config {
 }
 
 fn behaviour(setup: &raw::Setup) -> Result<Behaviour, raw::Failure> {
-    let config: Config = serde_json::from_str(&setup.config).map_err(|error| failure("bad-config", error.to_string()))?;
+    let config: Config =
+        serde_json::from_str(&setup.config).map_err(|error| failure("bad-config", error.to_string()))?;
     Ok(config.behaviour.unwrap_or(Behaviour::Behave))
 }
 
@@ -439,3 +440,66 @@ const _: () = {
     }
     raw::bindings::export_component!(Hostile with_types_in raw::bindings);
 };
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setup(behaviour: &str) -> raw::Setup {
+        let config = format!(r#"{{"do": "{behaviour}"}}"#);
+        raw::Setup { stage: raw::Stage::Normalize, config, input: vec![utf8(COLUMN)], dictionaries: vec![] }
+    }
+
+    /// Twenty values of which the third is `poison`.
+    fn batch() -> raw::Batch {
+        let (mut offsets, mut bytes) = (0i32.to_le_bytes().to_vec(), Vec::new());
+        for row in 0..20 {
+            bytes.extend_from_slice(if row == 2 { POISON } else { b"fine" });
+            offsets.extend((bytes.len() as i32).to_le_bytes());
+        }
+        let nodes = vec![raw::Node { length: 20, null_count: 0 }];
+        raw::Batch { rows: 20, columns: raw::Columns { nodes, buffers: vec![vec![], offsets, bytes] } }
+    }
+
+    #[test]
+    fn every_plan_is_spoiled_in_its_own_way() {
+        let good = plan(setup("behave")).unwrap();
+        let behaviours = "plan-unknown-column plan-unknown-lookup plan-unknown-dictionary plan-forward-unknown \
+                          plan-duplicate-column plan-zero-outputs plan-duplicate-output plan-no-columns plan-broken-tree \
+                          plan-bad-type plan-bad-name plan-huge null-in-required";
+        let mut plans = vec![good];
+        for behaviour in behaviours.split_whitespace() {
+            let spoiled = plan(setup(behaviour)).unwrap();
+            assert!(!plans.contains(&spoiled), "{behaviour}");
+            plans.push(spoiled);
+        }
+        assert_eq!(plan(setup("plan-failure")).unwrap_err().code, "told-to-fail");
+        assert_eq!(plan(setup("no-such-thing")).unwrap_err().code, "bad-config");
+    }
+
+    #[test]
+    fn every_answer_is_spoiled_in_its_own_way() {
+        let good = process(setup("behave"), batch()).unwrap();
+        assert_eq!(good.outputs[0].columns, batch().columns);
+        let behaviours = "decreasing-offsets offsets-past-end negative-offset offsets-start-late offsets-end-early \
+                          invalid-utf8 split-character short-offsets long-offsets short-validity long-validity \
+                          wrong-node-length wrong-null-count null-count-without-validity null-in-required missing-node \
+                          extra-node missing-buffer extra-buffer missing-output extra-output missing-column \
+                          extra-column wrong-rows selection-out-of-range selection-wrong-length reject-out-of-range \
+                          reject-selected bad-operation operations-wrong-length repeated-rejects reject-all \
+                          reject-poison huge-output huge-messages";
+        let mut answers = vec![good];
+        for behaviour in behaviours.split_whitespace() {
+            let spoiled = process(setup(behaviour), batch()).unwrap();
+            assert!(!answers.contains(&spoiled), "{behaviour}");
+            answers.push(spoiled);
+        }
+        assert_eq!(process(setup("failure-on-poison"), batch()).unwrap_err().code, "told-to-fail");
+    }
+
+    #[test]
+    #[should_panic(expected = "told to trap")]
+    fn poison_traps() {
+        let _ = process(setup("trap-on-poison"), batch());
+    }
+}

@@ -1,5 +1,7 @@
 //! Both outputs, row by row.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use flights_map::FlightsMap;
 use gristmill_guest::testing::{Harness, RunError, Table, Value};
 use gristmill_guest::{DataType, Stage};

@@ -9,8 +9,8 @@ mod parse;
 mod zone;
 
 use gristmill_guest::{
-    Batch, Boolean, Date32, Failure, Float64, In, Int8, Int16, Int32, Out, Outputs, Plan, Reject,
-    Selection, Setup, Stage, TextWriter, TimeUnit, Timestamp, Transform, Utf8, Utf8Column,
+    Batch, Boolean, Date32, Failure, Float64, In, Int8, Int16, Int32, Out, Outputs, Plan, Reject, Selection, Setup,
+    Stage, TextWriter, TimeUnit, Timestamp, Transform, Utf8, Utf8Column,
 };
 use parse::{Clock, Number, NumberColumn, Unread};
 use zone::{Calendar, Zone, ZoneColumns};
@@ -23,9 +23,6 @@ pub struct FlightsNormalize {
 }
 
 struct Reads {
-    year: Number,
-    month: Number,
-    day: Number,
     dep_time: Number,
     sched_dep_time: Number,
     dep_delay: Number,
@@ -66,9 +63,6 @@ impl Transform for FlightsNormalize {
     fn plan(setup: &Setup, plan: &mut Plan<'_>) -> Result<Self, Failure> {
         setup.require_stage(&[Stage::Normalize])?;
         let reads = Reads {
-            year: Number::read(setup, plan, "year")?,
-            month: Number::read(setup, plan, "month")?,
-            day: Number::read(setup, plan, "day")?,
             dep_time: Number::read(setup, plan, "dep_time")?,
             sched_dep_time: Number::read(setup, plan, "sched_dep_time")?,
             dep_delay: Number::read(setup, plan, "dep_delay")?,
@@ -218,9 +212,6 @@ struct Record {
 }
 
 struct Views<'a> {
-    year: NumberColumn<'a>,
-    month: NumberColumn<'a>,
-    day: NumberColumn<'a>,
     dep_time: NumberColumn<'a>,
     sched_dep_time: NumberColumn<'a>,
     dep_delay: NumberColumn<'a>,
@@ -241,9 +232,6 @@ impl<'a> Views<'a> {
     fn new(of: &FlightsNormalize, batch: &'a Batch) -> Self {
         let reads = &of.reads;
         Self {
-            year: reads.year.view(batch),
-            month: reads.month.view(batch),
-            day: reads.day.view(batch),
             dep_time: reads.dep_time.view(batch),
             sched_dep_time: reads.sched_dep_time.view(batch),
             dep_delay: reads.dep_delay.view(batch),
@@ -265,12 +253,6 @@ impl<'a> Views<'a> {
         if !parse::present(&self.carrier, row) {
             return Err(Unread::Missing("carrier"));
         }
-        let date = zone::days_of(
-            self.year.required(row, "year")?,
-            self.month.required(row, "month")?,
-            self.day.required(row, "day")?,
-        );
-        let date = date.ok_or(Unread::Date("day"))?;
         let flight = self.flight.required(row, "flight")?;
         let distance = self.distance.required(row, "distance")?;
         let dep_delay = self.dep_delay.minutes(row, "dep_delay")?;
@@ -285,11 +267,10 @@ impl<'a> Views<'a> {
         let hour = calendar.hour(self.time_hour.bytes(row)).ok_or(Unread::Time("time_hour"))?;
         let scheduled_departure = hour + sched_dep_time.minute_of_hour();
 
-        // The schedule gives the origin's offset where the dictionary does not.
-        let origin = self.origin_zone.get(row).unwrap_or_else(|| {
-            let local = i64::from(date) * zone::DAY + sched_dep_time.minute_of_day();
-            Zone::fixed(local - scheduled_departure)
-        });
+        // Where the dictionary does not know the origin, the two ways in which the schedule is written give its offset.
+        let local = sched_dep_time.minute_of_day();
+        let origin = self.origin_zone.get(row).unwrap_or_else(|| Zone::of_clock(scheduled_departure, local));
+        let date = calendar.local_day(origin, scheduled_departure);
         let departure = dep_time.map(|clock| {
             let expected = scheduled_departure + i64::from(dep_delay.unwrap_or(0));
             calendar.nearest(origin, expected, clock)
@@ -348,7 +329,6 @@ impl From<Unread> for Reject {
             Unread::Missing(field) => Self::new("missing-value", "there is no value").field(field),
             Unread::Number(field) => Self::new("bad-number", "it is not a whole number of the range").field(field),
             Unread::Time(field) => Self::new("bad-time", "it is not a time of day").field(field),
-            Unread::Date(field) => Self::new("bad-date", "there is no such day").field(field),
         }
     }
 }

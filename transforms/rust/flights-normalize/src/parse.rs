@@ -1,6 +1,8 @@
 //! Numbers and times of day as the files write them.
 
-use gristmill_guest::{Batch, DataType, Failure, In, Int16, Int32, Int64, Plan, PrimitiveColumn, Setup, Utf8, Utf8Column};
+use gristmill_guest::{
+    Batch, DataType, Failure, In, Int16, Int32, Int64, Plan, PrimitiveColumn, Setup, Utf8, Utf8Column,
+};
 
 /// Why a row was not understood, and the column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,7 +10,6 @@ pub enum Unread {
     Missing(&'static str),
     Number(&'static str),
     Time(&'static str),
-    Date(&'static str),
 }
 
 /// A column of whole numbers: text where the file writes `NA`, integers where the source has typed them.
@@ -53,11 +54,11 @@ impl NumberColumn<'_> {
     #[inline]
     pub fn optional(&self, row: usize, name: &'static str) -> Result<Option<i32>, Unread> {
         match self {
-            Self::Text(column) if present(column, row) => {
-                let value = column.parse_integer(row).and_then(|value| i32::try_from(value).ok());
-                value.map(Some).ok_or(Unread::Number(name))
-            }
-            Self::Text(_) => Ok(None),
+            Self::Text(column) => match column.parse_integer(row) {
+                Some(value) if !column.is_null(row) => i32::try_from(value).map(Some).map_err(|_| Unread::Number(name)),
+                _ if present(column, row) => Err(Unread::Number(name)),
+                _ => Ok(None),
+            },
             Self::Int16(column) => Ok(column.get(row).map(i32::from)),
             Self::Int32(column) => Ok(column.get(row)),
             Self::Int64(column) => match column.get(row) {

@@ -15,8 +15,10 @@ pub struct Zone {
 }
 
 impl Zone {
-    pub fn fixed(offset: i64) -> Self {
-        Self { standard: offset, us_daylight_saving: false }
+    /// Whose clocks show this minute of the day at an instant; at most half a day from UTC.
+    pub fn of_clock(instant: i64, minute_of_day: i64) -> Self {
+        let ahead = (minute_of_day - instant).rem_euclid(DAY);
+        Self { standard: if ahead > DAY / 2 { ahead - DAY } else { ahead }, us_daylight_saving: false }
     }
 }
 
@@ -133,6 +135,12 @@ impl Calendar {
         zone.standard + if daylight { 60 } else { 0 }
     }
 
+    /// Days since 1970-01-01 on the zone's calendar.
+    #[inline]
+    pub fn local_day(&mut self, zone: Zone, instant: i64) -> i32 {
+        (instant + self.offset(zone, instant)).div_euclid(DAY) as i32
+    }
+
     /// The instant nearest to `expected` at which clocks of the zone show `clock`.
     #[inline]
     pub fn nearest(&mut self, zone: Zone, expected: i64, clock: Clock) -> i64 {
@@ -181,9 +189,9 @@ impl HourText {
             return None;
         };
         let number = |digits: &[u8]| {
-            digits.iter().try_fold(0i32, |value, digit| {
-                digit.is_ascii_digit().then(|| value * 10 + i32::from(digit - b'0'))
-            })
+            digits
+                .iter()
+                .try_fold(0i32, |value, digit| digit.is_ascii_digit().then(|| value * 10 + i32::from(digit - b'0')))
         };
         let date = days_of(number(&[y1, y2, y3, y4])?, number(&[m1, m2])?, number(&[d1, d2])?)?;
         let (hour, minute) = (number(&[h1, h2])?, number(&[n1, n2])?);
@@ -192,7 +200,7 @@ impl HourText {
 }
 
 /// Days since 1970-01-01, or none where there is no such day. Years 1 to 9999.
-pub fn days_of(year: i32, month: i32, day: i32) -> Option<i32> {
+fn days_of(year: i32, month: i32, day: i32) -> Option<i32> {
     let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     let length = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
@@ -245,11 +253,10 @@ mod tests {
 
     #[test]
     fn days_and_dates_agree() {
-        let mut day = days(1899, 12, 31);
-        for _ in 0..100_000 {
+        let first = days(1899, 12, 31);
+        for day in first..first + 100_000 {
             let (year, month, date) = date_of(day);
             assert_eq!(days_of(year as i32, month as i32, date as i32), Some(day as i32));
-            day += 1;
         }
         assert_eq!((days_of(1970, 1, 1), days_of(2013, 1, 1)), (Some(0), Some(15_706)));
         for (year, month, day) in [(2013, 2, 29), (2013, 13, 1), (2013, 4, 31), (2013, 1, 0), (0, 1, 1)] {
@@ -273,6 +280,14 @@ mod tests {
     }
 
     #[test]
+    fn a_schedule_gives_an_offset() {
+        let offset = |instant, hhmm| Zone::of_clock(at(instant), clock(hhmm).minute_of_day()).standard;
+        assert_eq!(offset("2013-01-01T10:15:00Z", 515), -300);
+        assert_eq!(offset("2013-01-02T04:59:00Z", 2359), -300);
+        assert_eq!(offset("2013-01-01T23:00:00Z", 800), 540);
+    }
+
+    #[test]
     fn clocks_are_placed_across_midnight_and_the_change() {
         let mut calendar = Calendar::new();
         // Scheduled 23:59, left at 0:30 local.
@@ -288,7 +303,14 @@ mod tests {
 
     #[test]
     fn texts_that_are_no_hour() {
-        for bad in ["", "2013-01-01", "2013-01-01T24:00:00Z", "2013-02-30T01:00:00Z", "2013-01-01T1x:00:00Z", "2013-01-01T10:00:30Z"] {
+        for bad in [
+            "",
+            "2013-01-01",
+            "2013-01-01T24:00:00Z",
+            "2013-02-30T01:00:00Z",
+            "2013-01-01T1x:00:00Z",
+            "2013-01-01T10:00:30Z",
+        ] {
             assert_eq!(Calendar::new().hour(bad.as_bytes()), None, "{bad}");
         }
     }

@@ -47,3 +47,21 @@ impl Transform for Identity {
 }
 
 gristmill_guest::export!(Identity);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gristmill_guest::testing::{Harness, Table};
+    use gristmill_guest::{DataType, Field, Stage};
+
+    #[test]
+    fn every_column_comes_back_from_the_component() {
+        let input = Table::new()
+            .field(Field::required("n", DataType::Int64), [1i64, 2])
+            .column("t", DataType::Utf8, [Some("a"), None])
+            .column("l", DataType::list(DataType::Utf8), [None::<&str>, None]);
+        let harness = Harness::new(Stage::Map).config(r#"{"output": "flights"}"#);
+        assert_eq!(harness.run::<Identity>(&input).unwrap().output("flights"), &input);
+        assert_eq!(harness.batch::<Identity>(&input).unwrap().columns.nodes.len(), 4, "all of it crosses");
+    }
+}
