@@ -86,6 +86,8 @@ impl Workspace {
             .args(args)
             .current_dir(self.dir.path())
             .env("GRISTMILL_COMPONENTS", components())
+            // Compiled components depend on their bytes alone: one cache for all tests saves a minute of compiling.
+            .env("GRISTMILL_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled"))
             .env_remove("GRISTMILL_STATE")
             .env_remove("GRISTMILL_STORAGE")
             .env_remove("GRISTMILL_FAULT")

@@ -46,7 +46,9 @@ impl Target {
                 query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
             }
             Self::Parquet => {
-                let logs = workspace.files("target/_gristmill/log");
+                // A name with `#` is a put that was never completed: object stores do not list it.
+                let whole = |path: &std::path::PathBuf| !path.to_string_lossy().contains('#');
+                let logs: Vec<_> = workspace.files("target/_gristmill/log").into_iter().filter(whole).collect();
                 let entries = logs.iter().map(|path| serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap());
                 let mut ids: Vec<String> = entries.filter_map(|entry: serde_json::Value| find_batch(&entry)).collect();
                 ids.sort();

@@ -47,11 +47,11 @@ pub async fn doctor(common: &Common, args: Args) -> Result<Answer, Failure> {
             None
         }
     };
-    check("compiled components", private(&folders));
+    check("compiled components", private(&setup::cache(common)));
 
     let scratch = tempfile::tempdir()
         .map_err(|e| Failure::usage(format!("cannot make a scratch folder: {e}"), "check TMPDIR"))?;
-    check("engine", setup::host(&scratch.path().join("cache"), None).map(|_| "starts".into()).map_err(|f| describe(&f)));
+    check("engine", setup::host(common, None).map(|_| "starts".into()).map_err(|f| describe(&f)));
 
     if let Some(path) = args.pipeline {
         match pipeline(common, &path, stores.as_ref(), scratch.path()).await {
@@ -78,15 +78,15 @@ async fn writable(stores: &Stores) -> Result<String, String> {
     stores.content.probe().await.map(|()| "can be written and read back".into()).map_err(|e| e.to_string())
 }
 
-fn private(folders: &Folders) -> Result<String, String> {
+fn private(cache: &std::path::Path) -> Result<String, String> {
     use std::os::unix::fs::PermissionsExt;
-    match std::fs::metadata(folders.cache()) {
+    match std::fs::metadata(cache) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok("none yet".into()),
-        Err(e) => Err(format!("{}: {e}", folders.cache().display())),
+        Err(e) => Err(format!("{}: {e}", cache.display())),
         Ok(found) if found.permissions().mode() & 0o077 != 0 => {
-            Err(format!("{} can be read or written by others: it holds code; chmod 700 it", folders.cache().display()))
+            Err(format!("{} can be read or written by others: it holds code; chmod 700 it", cache.display()))
         }
-        Ok(_) => Ok(format!("{} is private", folders.cache().display())),
+        Ok(_) => Ok(format!("{} is private", cache.display())),
     }
 }
 
@@ -99,7 +99,7 @@ async fn pipeline(
     scratch: &std::path::Path,
 ) -> Result<Results, Failure> {
     let pipeline = setup::load(path)?;
-    let host = setup::host(&scratch.join("cache"), Some(&pipeline))?;
+    let host = setup::host(common, Some(&pipeline))?;
     let known = stores.map(|s| publish::Known { state: &s.state, content: &s.content });
     let components = setup::component_folders(common, &pipeline);
     let checked = publish::check(&pipeline, &host, &components, known, scratch).await?;

@@ -44,6 +44,9 @@ struct Common {
     /// Folders with built components, <name>@<version>.wasm [default: components beside the pipeline, then ./components]
     #[arg(long, global = true, env = "GRISTMILL_COMPONENTS", value_delimiter = ':', value_name = "DIR")]
     components: Vec<PathBuf>,
+    /// Folder for compiled components; they are code, hence private to this user [default: the user's cache folder]
+    #[arg(long, global = true, env = "GRISTMILL_CACHE", value_name = "DIR")]
+    cache: Option<PathBuf>,
     /// Answer in JSON on standard output
     #[arg(long, global = true)]
     json: bool,

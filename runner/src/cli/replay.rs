@@ -2,7 +2,7 @@
 
 use super::Common;
 use super::output::{Answer, Exit, Failure, grouped};
-use super::setup::{self, Folders, Stores};
+use super::setup::{self, Stores};
 use super::status::known_task;
 use crate::drive::MapperCache;
 use crate::publish::{Identities, MapperLoader};
@@ -26,7 +26,7 @@ pub async fn replay(common: &Common, args: Args) -> Result<Answer, Failure> {
     debug_assert!(args.verify, "the only mode so far");
     let stores = Stores::existing(common).await?;
     let task = known_task(&stores.state.tasks().await?, args.task)?;
-    let host = setup::host(&Folders::of(common).cache(), None)?;
+    let host = setup::host(common, None)?;
     let loader = MapperLoader {
         host,
         state: stores.state.clone(),

@@ -36,8 +36,7 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     let scratch = scratch(&folders)?;
     let stores = Stores::if_any(common).await?;
     let known = stores.as_ref().map(|s| publish::Known { state: &s.state, content: &s.content });
-    let cache = if stores.is_some() { folders.cache() } else { scratch.path().join("cache") };
-    let host = setup::host(&cache, Some(&pipeline))?;
+    let host = setup::host(common, Some(&pipeline))?;
     let checked = publish::check(&pipeline, &host, &components, known, scratch.path()).await?;
 
     let stores = match stores {
@@ -46,8 +45,6 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     };
     let partition = PartitionId::whole();
     let lease = LocalLease::claim(&stores.state, &folders.locks(), &pipeline.task, &partition).await?;
-    // The engine's cache moves to its lasting place with the first run.
-    let host = if cache == folders.cache() { host } else { setup::host(&folders.cache(), Some(&pipeline))? };
     let outputs = checked.outputs.clone();
     let published = publish::publish(&pipeline, checked, &stores.state, &stores.content).await?;
     tracing::info!(task = %published.task_id, version = %published.version, schema = %published.schema_id, "running");

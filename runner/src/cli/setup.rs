@@ -28,16 +28,22 @@ impl Folders {
     pub fn locks(&self) -> PathBuf {
         self.root.join("locks")
     }
-    /// Compiled components: code, hence for this user alone.
-    pub fn cache(&self) -> PathBuf {
-        self.root.join("cache")
-    }
     pub fn spool(&self) -> PathBuf {
         self.root.join("spool")
     }
     fn store(&self) -> PathBuf {
         self.root.join("store")
     }
+}
+
+/// Compiled components. Apart from any state: they depend on the component's bytes and the engine alone, and checking a
+/// pipeline must not leave a state behind.
+pub fn cache(common: &Common) -> PathBuf {
+    let of_user = || {
+        let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+        std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home).map(|dir| dir.join("gristmill/compiled"))
+    };
+    common.cache.clone().or_else(of_user).unwrap_or_else(|| common.state.join("compiled"))
 }
 
 /// Opened stores of a state that exists.
@@ -117,7 +123,7 @@ pub fn load(path: &Path) -> Result<Pipeline, Failure> {
 }
 
 /// Starts the engine with a pipeline's limits.
-pub fn host(cache: &Path, pipeline: Option<&Pipeline>) -> Result<Host, Failure> {
+pub fn host(common: &Common, pipeline: Option<&Pipeline>) -> Result<Host, Failure> {
     let limits = match pipeline.map(|p| p.transforms.limits) {
         Some(l) => HostLimits {
             deadline: l.deadline,
@@ -126,7 +132,7 @@ pub fn host(cache: &Path, pipeline: Option<&Pipeline>) -> Result<Host, Failure> 
         },
         None => HostLimits::default(),
     };
-    Host::new(cache, limits).map_err(|e: HostError| Failure::Message {
+    Host::new(&cache(common), limits).map_err(|e: HostError| Failure::Message {
         exit: Exit::Failed,
         what: e.to_string(),
         fate: None,

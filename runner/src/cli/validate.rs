@@ -27,7 +27,7 @@ pub async fn validate(common: &Common, args: Args) -> Result<Answer, Failure> {
     let pipeline = setup::load(&path)?;
     let scratch = tempfile::tempdir()
         .map_err(|e| Failure::usage(format!("cannot make a scratch folder: {e}"), "check TMPDIR"))?;
-    let host = setup::host(&scratch.path().join("cache"), Some(&pipeline))?;
+    let host = setup::host(common, Some(&pipeline))?;
     let stores = Stores::if_any(common).await?;
     let known = stores.as_ref().map(|s| publish::Known { state: &s.state, content: &s.content });
     let components = setup::component_folders(common, &pipeline);

@@ -9,4 +9,4 @@ wasmtime::component::bindgen!({
 });
 
 pub(super) use exports::gristmill::transform::transform::{Failure, Processed, Setup, TransformPlan as Plan};
-pub(super) use gristmill::transform::types as wit;
+pub(super) use self::gristmill::transform::types as wit;
