@@ -36,10 +36,10 @@ guests: setup ## Build the transforms and the test guests into components
 crash: guests ## Kill a run at every fault point, for every sink, and compare with an uninterrupted run
 	$(CARGO) test $(TESTED) --test suite crash:: -- --nocapture
 
-bench: setup ## Measure ratios in one run; writes target/bench/report.json
-	$(CARGO) build --release --locked -p gristmill
+bench: setup ## Measure ratios in one run; writes target/bench/report.json (BENCH="--quick boundary" for a part)
+	$(CARGO) build --release --locked -p gristmill -p gristmill-bench
 	$(TARGET)/release/gristmill --quiet transform build $(TRANSFORMS) --out $(COMPONENTS)
-	$(CARGO) bench --locked -p gristmill --bench pipeline
+	$(TARGET)/release/gristmill-bench $(BENCH)
 
 lint: ## Formatting, clippy without warnings, and the core's purity
 	$(CARGO) fmt --all --check

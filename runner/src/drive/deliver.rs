@@ -1,19 +1,16 @@
-//! The second half: map a READY batch, write it, record the receipt, advance the checkpoint.
+//! The second half: write a mapped batch, record the receipt, advance the checkpoint.
 
 use super::extract::{EXAMPLES, retries};
-use super::mapping::{MapError, Mapper};
+use super::map::MappedReady;
+use super::mapping::Mapper;
 use super::progress::{Progress, Summary};
 use super::{DeadLetterBudget, RunError};
-use crate::publish::{MapperLoader, Published};
 use crate::sink::{MappedBatch, Receipt, Sink, SinkError};
-use crate::store::{CommitPermit, ReadyBatch, StateStore};
+use crate::store::{CommitPermit, StateStore};
 use backon::BackoffBuilder;
 use gristmill_core::checkpoint::Checkpoint;
 use gristmill_core::dead_letter::{DeadLetter, DeadLetterClass, RecordPosition, RefusedAt};
-use gristmill_core::id::SchemaId;
 use gristmill_core::lease::Tenure;
-use gristmill_core::manifest::Manifest;
-use gristmill_core::pins::Pins;
 use std::sync::Arc;
 use tokio::sync::watch;
 
@@ -21,7 +18,6 @@ pub(super) struct Delivery {
     pub tenure: Tenure,
     pub state: StateStore,
     pub sink: Box<dyn Sink>,
-    pub mappers: MapperCache,
     /// The mapper that the sink was opened for.
     pub opened: Option<Arc<Mapper>>,
     pub budget: DeadLetterBudget,
@@ -32,13 +28,8 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    /// Raises the fence in the target before anything is read: a zombie is stopped as early as can be.
-    pub async fn open(&mut self, published: &Published) -> Result<(), RunError> {
-        let mapper = self.mappers.get(&published.schema_id, &published.pins).await?;
-        self.open_for(mapper).await
-    }
-
-    async fn open_for(&mut self, mapper: Arc<Mapper>) -> Result<(), RunError> {
+    /// Raises the fence in the target, which stops a zombie as early as can be.
+    pub async fn open_for(&mut self, mapper: Arc<Mapper>) -> Result<(), RunError> {
         if self.opened.as_ref().is_some_and(|opened| Arc::ptr_eq(opened, &mapper)) {
             return Ok(());
         }
@@ -57,19 +48,12 @@ impl Delivery {
 
     /// Steps 4 to 6 of the commit protocol for one batch. The order is forced by the types: only a sink makes a
     /// receipt, only a receipt makes a permit, only a permit advances the checkpoint.
-    pub async fn deliver(&mut self, batch: &ReadyBatch, summary: &mut Summary) -> Result<(), RunError> {
+    pub async fn deliver(&mut self, ready: MappedReady, summary: &mut Summary) -> Result<(), RunError> {
+        let MappedReady { batch, mapper, mapped } = ready;
         let manifest = batch.manifest();
         let batch_id = manifest.batch_id;
-        let mapper = self.mappers.get(&manifest.schema_id, &manifest.pins).await?;
-        self.open_for(mapper.clone()).await?;
+        self.open_for(mapper).await?;
 
-        let mapped = tokio::task::block_in_place(|| mapper.run(batch.records())).map_err(|e| match e {
-            MapError::Stage(fault) => RunError::Map { fault, batch: batch_id },
-            MapError::Broken(e) => RunError::Panicked(e.to_string()),
-        })?;
-        for message in &mapped.messages {
-            tracing::info!(stage = "map", batch = %batch_id, message);
-        }
         let mut dead_letters = mapped.dead_letters;
         self.budget.admit(0, dead_letters.len() as u64).map_err(|reason| RunError::TooManyDeadLetters {
             reason,
@@ -95,8 +79,8 @@ impl Delivery {
         dead_letters.extend_from_slice(&conflicts);
 
         // The receipt goes first: a crash between the two repeats work, never skips it.
-        self.state.record_receipt(&self.tenure, batch, &receipt, &dead_letters).await?;
-        let permit = CommitPermit::authorize(&self.checkpoint, batch, &receipt, self.tenure.fencing_token)?;
+        self.state.record_receipt(&self.tenure, &batch, &receipt, &dead_letters).await?;
+        let permit = CommitPermit::authorize(&self.checkpoint, &batch, &receipt, self.tenure.fencing_token)?;
         self.checkpoint = self.state.advance(&self.tenure, permit).await?;
 
         summary.count_dead_letters(&dead_letters);
@@ -149,30 +133,4 @@ fn conflicts(receipt: &Receipt) -> Vec<DeadLetter> {
         output.conflict_rows.iter().map(letter).collect::<Vec<_>>()
     };
     receipt.outputs().iter().flat_map(of).collect()
-}
-
-/// Mappers by what they are pinned to. A stored batch may be pinned to older code than the task now runs.
-pub struct MapperCache {
-    loader: MapperLoader,
-    loaded: Vec<(SchemaId, Pins, Arc<Mapper>)>,
-}
-
-impl MapperCache {
-    pub fn new(loader: MapperLoader) -> Self {
-        Self { loader, loaded: Vec::new() }
-    }
-
-    /// The mapper that a manifest is pinned to.
-    pub async fn for_manifest(&mut self, manifest: &Manifest) -> Result<Arc<Mapper>, RunError> {
-        self.get(&manifest.schema_id, &manifest.pins).await
-    }
-
-    async fn get(&mut self, schema_id: &SchemaId, pins: &Pins) -> Result<Arc<Mapper>, RunError> {
-        if let Some((.., mapper)) = self.loaded.iter().find(|(s, p, _)| s == schema_id && p == pins) {
-            return Ok(mapper.clone());
-        }
-        let mapper = Arc::new(self.loader.load(schema_id, pins).await?);
-        self.loaded.push((schema_id.clone(), pins.clone(), mapper.clone()));
-        Ok(mapper)
-    }
 }

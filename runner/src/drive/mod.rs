@@ -1,20 +1,22 @@
 //! The loop: source → normalize → batch → map → sink → receipt → checkpoint.
 //!
 //! Two halves overlap: [`extract`] makes READY batches, [`deliver`] brings them to the target, in order. Each reads top
-//! to bottom as the steps happen; a bounded channel of READY batches lies between. After a start, batches that were
+//! to bottom as the steps happen; between them [`map`] prepares the next batch while the sink writes. Bounded channels
+//! keep few batches in memory. After a start, batches that were
 //! READY are delivered from the store before the source is asked for more.
 
 mod deliver;
 mod error;
 mod extract;
 mod lease;
+mod map;
 pub mod mapping;
 pub mod normalize;
 mod progress;
 
-pub use deliver::MapperCache;
 pub use error::{Kind, RunError, time};
 pub use lease::LocalLease;
+pub use map::MapperCache;
 pub use progress::{OutputTotals, Progress, Summary};
 
 use crate::publish::Published;
@@ -25,10 +27,11 @@ use crate::store::{BatchStore, ReadyBatch, StateStore};
 use deliver::Delivery;
 use extract::Extraction;
 use gristmill_core::dead_letter::DeadLetterLimit;
+use map::{MappedReady, Mapping};
 use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, watch};
 
-/// READY batches that wait for the sink while the next one is made. Each is held in memory.
+/// Batches that wait for the mapper, and that wait for the sink, while the next one is made. Each is held in memory.
 const BATCHES_IN_FLIGHT: usize = 1;
 
 /// What a run works with.
@@ -111,14 +114,15 @@ async fn drive(
         tenure: tenure.clone(),
         state: state.clone(),
         sink,
-        mappers,
         opened: None,
         budget: budget.clone(),
         checkpoint: resume.checkpoint,
         progress: progress.clone(),
         stop: stop.clone(),
     };
-    delivery.open(&published).await?;
+    let mut mapping = Mapping { mappers };
+    // Before anything is read.
+    delivery.open_for(mapping.mappers.get(&published.schema_id, &published.pins).await?).await?;
 
     for row in &resume.deliver {
         if *stop.borrow() {
@@ -128,7 +132,7 @@ async fn drive(
         tracing::info!(batch = %row.batch_id, sequence = %row.sequence, "delivering a stored batch");
         let batch = batches.open(row).await?;
         summary.batches_redelivered += 1;
-        delivery.deliver(&batch, summary).await?;
+        delivery.deliver(mapping.map(batch).await?, summary).await?;
     }
 
     // All that was READY is committed: the stored state and the checkpoint now agree.
@@ -155,9 +159,14 @@ async fn drive(
         epoch: delivery.checkpoint.epoch,
         progress,
     };
+    let (mapped, outgoing) = mpsc::channel::<MappedReady>(BATCHES_IN_FLIGHT);
     let extracting = AbortOnDrop(tokio::spawn(extraction.run(ready)));
-    deliver_all(&mut delivery, incoming, stop, summary).await?;
-    extracting.join(summary).await?;
+    let mapping = AbortOnDrop(tokio::spawn(mapping.run(incoming, mapped)));
+    deliver_all(&mut delivery, outgoing, stop, summary).await?;
+    let mapped = mapping.join().await?;
+    let (extracted, ended) = extracting.join().await?;
+    summary.count_extracted(extracted);
+    mapped.and(ended)?;
     if count {
         let counted = delivery.sink.count().await.map_err(|error| RunError::Sink { error, batch: None })?;
         summary.target_records = Some(counted);
@@ -165,10 +174,10 @@ async fn drive(
     Ok(())
 }
 
-/// Delivers READY batches in the order they were made. On a stop the batch in hand is finished; the rest stay READY.
+/// Delivers mapped batches in the order they were made. On a stop the batch in hand is finished; the rest stay READY.
 async fn deliver_all(
     delivery: &mut Delivery,
-    mut incoming: mpsc::Receiver<ReadyBatch>,
+    mut incoming: mpsc::Receiver<MappedReady>,
     mut stop: watch::Receiver<bool>,
     summary: &mut Summary,
 ) -> Result<(), RunError> {
@@ -182,7 +191,7 @@ async fn deliver_all(
             next = incoming.recv() => next,
         };
         let Some(batch) = next else { return Ok(()) };
-        match delivery.deliver(&batch, summary).await {
+        match delivery.deliver(batch, summary).await {
             Err(e) if *stop.borrow() && e.kind() == Kind::Transient => {
                 tracing::warn!(error = %e, "stopped while the target did not answer; the batch stays READY");
                 summary.interrupted = true;
@@ -193,22 +202,16 @@ async fn deliver_all(
     }
 }
 
-/// The extracting half; aborted when the delivering half fails first.
-struct AbortOnDrop(tokio::task::JoinHandle<(extract::Extracted, Result<(), RunError>)>);
+/// A task beside the delivering half; aborted when that fails first.
+struct AbortOnDrop<T>(tokio::task::JoinHandle<T>);
 
-impl AbortOnDrop {
-    async fn join(mut self, summary: &mut Summary) -> Result<(), RunError> {
-        let (extracted, ended) = (&mut self.0).await.map_err(|e| RunError::Panicked(e.to_string()))?;
-        summary.records_read += extracted.records_read;
-        summary.batches_stored += extracted.batches_stored;
-        for (class, n) in extracted.dead_letters {
-            *summary.dead_letters.entry(class).or_default() += n;
-        }
-        ended
+impl<T> AbortOnDrop<T> {
+    async fn join(mut self) -> Result<T, RunError> {
+        (&mut self.0).await.map_err(|e| RunError::Panicked(e.to_string()))
     }
 }
 
-impl Drop for AbortOnDrop {
+impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {
         self.0.abort();
     }

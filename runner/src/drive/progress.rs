@@ -57,6 +57,14 @@ pub struct OutputTotals {
 }
 
 impl Summary {
+    pub(super) fn count_extracted(&mut self, extracted: super::extract::Extracted) {
+        self.records_read += extracted.records_read;
+        self.batches_stored += extracted.batches_stored;
+        for (class, n) in extracted.dead_letters {
+            *self.dead_letters.entry(class).or_default() += n;
+        }
+    }
+
     pub(super) fn count_dead_letters(&mut self, letters: &[DeadLetter]) {
         for letter in letters {
             *self.dead_letters.entry(letter.class.to_string()).or_default() += 1;

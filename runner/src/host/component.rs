@@ -3,7 +3,7 @@
 use super::bindings::TransformerPre;
 use super::cache::Cache;
 use super::call::CallState;
-use super::engine::{check_limits, engine};
+use super::engine::{Protections, check_limits, engine};
 use super::fault::{ComponentError, HostError};
 use super::limits::{COMPONENT_MAX_BYTES, HostLimits};
 use gristmill_core::digest::Digest;
@@ -32,8 +32,12 @@ struct Inner {
 impl Host {
     /// `cache_dir` holds compiled components; it is created, and closed to other users.
     pub fn new(cache_dir: &Path, limits: HostLimits) -> Result<Self, HostError> {
+        Self::with(cache_dir, limits, Protections::ALL)
+    }
+
+    pub(super) fn with(cache_dir: &Path, limits: HostLimits, protections: Protections) -> Result<Self, HostError> {
         check_limits(&limits)?;
-        let engine = engine()?;
+        let engine = engine(protections)?;
         let cache = Arc::new(Cache::open(cache_dir, &engine)?);
         Ok(Self(Arc::new(Inner { engine, cache, limits })))
     }

@@ -20,6 +20,19 @@ pub(super) const TABLE_ELEMENTS_MAX: usize = 1 << 17;
 /// How often deadlines are looked at.
 const TICK: Duration = Duration::from_millis(10);
 
+/// What protects the host and replays from a guest's code, at a cost to its speed. Only a measurement leaves one out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Protections {
+    /// Guests are stopped at their deadline.
+    pub deadlines: bool,
+    /// NaNs have one bit pattern.
+    pub canonical_nans: bool,
+}
+
+impl Protections {
+    pub(super) const ALL: Self = Self { deadlines: true, canonical_nans: true };
+}
+
 /// Refuses limits that the engine cannot hold a guest to.
 pub(super) fn check_limits(limits: &HostLimits) -> Result<(), HostError> {
     if limits.memory_max_bytes > 4 << 30 {
@@ -31,7 +44,7 @@ pub(super) fn check_limits(limits: &HostLimits) -> Result<(), HostError> {
     Ok(())
 }
 
-pub(super) fn engine() -> Result<Engine, HostError> {
+pub(super) fn engine(protections: Protections) -> Result<Engine, HostError> {
     let mut pool = PoolingAllocationConfig::new();
     // Runtimes of larger languages come as several core modules with many functions and large tables.
     pool.total_component_instances(CALLS_MAX)
@@ -53,12 +66,12 @@ pub(super) fn engine() -> Result<Engine, HostError> {
         .wasm_component_model(true)
         .wasm_simd(true)
         // The same bytes on every machine: NaNs have one bit pattern, and instructions with a choice do not exist.
-        .cranelift_nan_canonicalization(true)
+        .cranelift_nan_canonicalization(protections.canonical_nans)
         .wasm_relaxed_simd(false)
         .wasm_features(WasmFeatures::THREADS, false)
         .concurrency_support(false)
         .consume_fuel(false)
-        .epoch_interruption(true)
+        .epoch_interruption(protections.deadlines)
         .wasm_backtrace_max_frames(NonZeroUsize::new(16))
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
     let engine = Engine::new(&config).map_err(|e| HostError::Engine { message: format!("{e:#}") })?;

@@ -28,6 +28,8 @@ pub mod fuzzing;
 mod isolate;
 mod limits;
 mod lookup;
+#[doc(hidden)]
+pub mod measure;
 mod plan;
 mod setup;
 mod stage;

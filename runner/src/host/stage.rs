@@ -185,7 +185,7 @@ impl PlannedStage {
     }
 
     /// All columns that the plan can name, joined once for the whole batch.
-    fn gather(&self, rows: &RecordBatch, operations: &UInt8Array) -> Result<Input, String> {
+    pub(super) fn gather(&self, rows: &RecordBatch, operations: &UInt8Array) -> Result<Input, String> {
         let names = |schema: &SchemaRef| schema.fields().iter().map(|field| field.name().clone()).collect::<Vec<_>>();
         let planned = RecordBatch::try_new(self.input.clone(), rows.columns().to_vec());
         let (Ok(rows), true) = (planned, names(rows.schema_ref()) == names(&self.input)) else {
@@ -217,10 +217,19 @@ impl PlannedStage {
     }
 
     fn process_part(&self, input: &Input) -> Result<StageOutput, Fault> {
-        let runner = |message: String| Fault::Runner { message };
+        let encoded = self.encode(input)?;
+        self.check(self.call(input, &encoded)?, input)
+    }
+
+    /// The columns that the guest reads, as they cross.
+    pub(super) fn encode(&self, input: &Input) -> Result<Encoded, Fault> {
         let columns: Vec<ArrayRef> = self.plan.reads.iter().map(|read| input.column(read.source)).collect();
-        let encoded = Encoded::of(columns.iter().zip(self.plan.reads.iter().map(|read| &read.crossing)))
-            .map_err(|e| runner(format!("the batch cannot be encoded: {e}")))?;
+        Encoded::of(columns.iter().zip(self.plan.reads.iter().map(|read| &read.crossing)))
+            .map_err(|e| Fault::Runner { message: format!("the batch cannot be encoded: {e}") })
+    }
+
+    pub(super) fn call(&self, input: &Input, encoded: &Encoded) -> Result<Processed, Fault> {
+        let runner = |message: String| Fault::Runner { message };
         let buffers = encoded.slices();
         let batch = wit::Batch {
             rows: input.rows.num_rows() as u32,
@@ -228,12 +237,11 @@ impl PlannedStage {
         };
         let setup = Described::new(self.stage, &self.config_json, &self.crossing, &self.dictionaries)
             .map_err(|(column, _)| runner(format!("column `{column}` cannot be described")))?;
-        let processed = setup.with(|setup| call::process(&self.component, &self.limits, setup, batch))?;
-        self.check(processed, input)
+        setup.with(|setup| call::process(&self.component, &self.limits, setup, batch))
     }
 
     /// Checks what the guest returned, and builds the output rows.
-    fn check(&self, processed: Processed, input: &Input) -> Result<StageOutput, Fault> {
+    pub(super) fn check(&self, processed: Processed, input: &Input) -> Result<StageOutput, Fault> {
         let input_rows = input.rows.num_rows();
         let rejects = check_rejects(processed.rejects, input_rows).map_err(Fault::invalid)?;
         if processed.outputs.len() != self.plan.outputs.len() {
@@ -285,6 +293,19 @@ impl PlannedStage {
         }
         let messages = processed.messages.iter().take(MESSAGES_MAX).map(|message| guest_message(message)).collect();
         Ok(StageOutput { outputs, rejects, messages })
+    }
+
+    /// What a transform that is not a component leaves to the runner: the forwarded columns of each output.
+    pub(super) fn forward(&self, input: &Input, selections: Vec<Checked>) -> Result<Vec<Vec<ArrayRef>>, Fault> {
+        let mut budget = Budget::new(self.limits.output_max_bytes, input.rows.get_array_memory_size());
+        let outputs = self.plan.columns.iter().zip(selections).map(|(columns, selection)| {
+            let forwarded = columns.iter().filter_map(|column| match column {
+                Column::Forwarded(source) => Some(budget.forward(&input.column(*source), &selection)),
+                Column::Computed => None,
+            });
+            forwarded.collect()
+        });
+        outputs.collect()
     }
 
     /// One call with the whole batch.
@@ -348,7 +369,7 @@ impl fmt::Debug for PlannedStage {
 }
 
 /// A batch, or a part of one, with everything that the plan can name.
-struct Input {
+pub(super) struct Input {
     rows: RecordBatch,
     lookups: Vec<ArrayRef>,
     operations: UInt8Array,

@@ -10,8 +10,6 @@ use crate::schema::to_arrow;
 use crate::store::content::ContentKind;
 use crate::store::{ContentStore, StateStore, StoreError};
 use arrow::datatypes::SchemaRef;
-use bytes::Bytes;
-use gristmill_core::digest::Digest;
 use gristmill_core::id::{SchemaId, TaskId};
 use gristmill_core::pins::{LimitsPin, Pins};
 use std::collections::BTreeMap;
@@ -69,8 +67,7 @@ impl MapperLoader {
         let Some(pin) = &pins.map else {
             return Ok(Mapper { stage: None, outputs: self.identities.outputs(None, &records), records });
         };
-        let dictionaries =
-            dictionaries(pins, async |digest| self.content.get(ContentKind::Dictionary, digest).await).await?;
+        let dictionaries = self.dictionaries(pins).await?;
         let bytes = self.content.get(ContentKind::Component, pin.component).await?;
         let unusable = |detail: String| StoreError::Damaged {
             what: format!("the stored component {} ({})", pin.label, pin.component.short()),
@@ -87,6 +84,21 @@ impl MapperLoader {
             .map_err(|e| unusable(e.to_string()))?;
         Ok(Mapper { outputs: self.identities.outputs(Some(stage.outputs()), &records), stage: Some(stage), records })
     }
+
+    async fn dictionaries(&self, pins: &Pins) -> Result<Dictionaries, StoreError> {
+        let mut dictionaries = Dictionaries::new();
+        for (name, pin) in &pins.dictionaries {
+            let damaged = |detail: String| StoreError::Damaged {
+                what: format!("dictionary `{name}` ({})", pin.content.short()),
+                detail,
+                hint: "restore it from a backup of the store".into(),
+            };
+            let bytes = self.content.get(ContentKind::Dictionary, pin.content).await?;
+            let dictionary = dictionary::load(name, &bytes, pin).map_err(|e| damaged(e.to_string()))?;
+            dictionaries.insert(dictionary).map_err(|e| damaged(e.to_string()))?;
+        }
+        Ok(dictionaries)
+    }
 }
 
 fn host_limits(pin: LimitsPin) -> HostLimits {
@@ -96,23 +108,4 @@ fn host_limits(pin: LimitsPin) -> HostLimits {
         memory_max_bytes: size(pin.memory_max_bytes),
         output_max_bytes: size(pin.output_max_bytes),
     }
-}
-
-/// Loads the dictionaries of some pins.
-pub(super) async fn dictionaries(
-    pins: &Pins,
-    bytes_of: impl AsyncFn(Digest) -> Result<Bytes, StoreError>,
-) -> Result<Dictionaries, StoreError> {
-    let mut dictionaries = Dictionaries::new();
-    for (name, pin) in &pins.dictionaries {
-        let damaged = |detail: String| StoreError::Damaged {
-            what: format!("dictionary `{name}` ({})", pin.content.short()),
-            detail,
-            hint: "restore it from a backup of the store".into(),
-        };
-        let bytes = bytes_of(pin.content).await?;
-        let dictionary = dictionary::load(name, &bytes, pin).map_err(|e| damaged(e.to_string()))?;
-        dictionaries.insert(dictionary).map_err(|e| damaged(e.to_string()))?;
-    }
-    Ok(dictionaries)
 }

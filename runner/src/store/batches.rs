@@ -19,14 +19,18 @@ use gristmill_core::pins::Pins;
 use gristmill_core::record::OperationCounts;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::{Compression, ZstdLevel};
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Bookkeeping columns of the data file, after the payload.
 pub const OPERATION_COLUMN: &str = "gristmill_operation";
 pub const VERSION_COLUMN: &str = "gristmill_version";
+
+/// Distinct values of a column that are worth a dictionary in the data file.
+const DICTIONARY_MAX_BYTES: usize = 64 * 1024;
 
 /// A batch whose data file and manifest are durable and whose state is READY or later. Only the batch store makes
 /// one: from a draft that it just wrote, or from files that it has verified.
@@ -231,11 +235,17 @@ fn encode(records: &ChangeRecords) -> Result<Bytes, StoreError> {
     columns.push(Arc::new(records.operations.clone()) as ArrayRef);
     columns.push(Arc::new(records.versions.clone()) as ArrayRef);
     let rows = RecordBatch::try_new(schema.clone(), columns).map_err(|e| failed(e.into()))?;
-    // Level 1: the disk is rarely the bottleneck, the CPU often is. No statistics: a batch is always read whole.
+    // Level 1: the disk is rarely the bottleneck, the CPU often is. No statistics: a batch is always read whole. Versions
+    // differ in each row, mostly at their end, so a dictionary of them is pure cost; so is one of any other column that
+    // has outgrown its page.
+    let version = ColumnPath::from(VERSION_COLUMN);
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_statistics_enabled(EnabledStatistics::None)
         .set_max_row_group_row_count(None)
+        .set_dictionary_page_size_limit(DICTIONARY_MAX_BYTES)
+        .set_column_dictionary_enabled(version.clone(), false)
+        .set_column_encoding(version, Encoding::DELTA_BYTE_ARRAY)
         .build();
     let mut file = Vec::with_capacity(rows.get_array_memory_size() / 4);
     let mut writer = ArrowWriter::try_new(&mut file, schema, Some(properties)).map_err(failed)?;

@@ -12,7 +12,7 @@
 //! | times, timestamps | TEXT in ISO 8601 with the digits of their unit; timestamps with a zone in UTC with `Z` |
 //! | lists, structs, maps | TEXT, JSON |
 
-use super::text::{push_date, push_decimal, push_time, push_timestamp};
+use super::text::{LastDay, push_decimal, push_time, push_timestamp};
 use arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BinaryArray, BinaryViewArray, BooleanArray, FixedSizeBinaryArray,
     LargeBinaryArray, LargeStringArray, StringArray, StringViewArray,
@@ -114,11 +114,11 @@ enum Values<'a> {
     LargeBlob(&'a LargeBinaryArray),
     BlobView(&'a BinaryViewArray),
     FixedBlob(&'a FixedSizeBinaryArray),
-    Date32(&'a [i32]),
-    Date64(&'a [i64]),
+    Date32(&'a [i32], LastDay),
+    Date64(&'a [i64], LastDay),
     Time32(&'a [i32], TimeUnit),
     Time64(&'a [i64], TimeUnit),
-    Timestamp { values: &'a [i64], unit: TimeUnit, utc: bool },
+    Timestamp { values: &'a [i64], unit: TimeUnit, utc: bool, last: LastDay },
     Decimal32(&'a [i32], i8),
     Decimal64(&'a [i64], i8),
     Decimal128(&'a [i128], i8),
@@ -186,8 +186,8 @@ impl<'a> Values<'a> {
             DataType::LargeBinary => Self::LargeBlob(array.as_binary()),
             DataType::BinaryView => Self::BlobView(array.as_binary_view()),
             DataType::FixedSizeBinary(_) => Self::FixedBlob(array.as_fixed_size_binary()),
-            DataType::Date32 => Self::Date32(slice::<Date32Type>(array)),
-            DataType::Date64 => Self::Date64(slice::<Date64Type>(array)),
+            DataType::Date32 => Self::Date32(slice::<Date32Type>(array), LastDay::default()),
+            DataType::Date64 => Self::Date64(slice::<Date64Type>(array), LastDay::default()),
             DataType::Time32(TimeUnit::Second) => Self::Time32(slice::<Time32SecondType>(array), TimeUnit::Second),
             DataType::Time32(unit) => Self::Time32(slice::<Time32MillisecondType>(array), *unit),
             DataType::Time64(TimeUnit::Microsecond) => {
@@ -201,7 +201,7 @@ impl<'a> Values<'a> {
                     TimeUnit::Microsecond => slice::<TimestampMicrosecondType>(array),
                     TimeUnit::Nanosecond => slice::<TimestampNanosecondType>(array),
                 };
-                Self::Timestamp { values, unit: *unit, utc: zone.is_some() }
+                Self::Timestamp { values, unit: *unit, utc: zone.is_some(), last: LastDay::default() }
             }
             DataType::Decimal32(_, scale) => Self::Decimal32(slice::<Decimal32Type>(array), *scale),
             DataType::Decimal64(_, scale) => Self::Decimal64(slice::<Decimal64Type>(array), *scale),
@@ -239,12 +239,12 @@ impl<'a> Values<'a> {
             Self::LargeBlob(array) => Blob(array.value(row)),
             Self::BlobView(array) => Blob(array.value(row)),
             Self::FixedBlob(array) => Blob(array.value(row)),
-            Self::Date32(values) => scratch.text(|text| push_date(values[row].into(), text)),
-            Self::Date64(values) => scratch.text(|text| push_date(values[row].div_euclid(86_400_000), text)),
+            Self::Date32(values, last) => scratch.text(|text| last.push(values[row].into(), text)),
+            Self::Date64(values, last) => scratch.text(|text| last.push(values[row].div_euclid(86_400_000), text)),
             Self::Time32(values, unit) => scratch.text(|text| push_time(values[row].into(), *unit, text)),
             Self::Time64(values, unit) => scratch.text(|text| push_time(values[row], *unit, text)),
-            Self::Timestamp { values, unit, utc } => {
-                scratch.text(|text| push_timestamp(values[row], *unit, *utc, text))
+            Self::Timestamp { values, unit, utc, last } => {
+                scratch.text(|text| push_timestamp(values[row], *unit, *utc, last, text))
             }
             Self::Decimal32(values, scale) => scratch.decimal(&values[row], *scale),
             Self::Decimal64(values, scale) => scratch.decimal(&values[row], *scale),

@@ -1,7 +1,7 @@
 //! The sink's own tables: format, fences, batches.
 
 use super::error::failed;
-use super::text::push_timestamp;
+use super::text::{LastDay, push_timestamp};
 use crate::sink::{MappedBatch, Receipt, SinkError};
 use arrow::datatypes::TimeUnit;
 use gristmill_core::id::{BatchId, FencingToken, Micros, PartitionId, TaskId};
@@ -150,7 +150,7 @@ pub(super) fn record(
 /// A moment as the target shows it: ISO 8601 in UTC.
 pub(super) fn moment(at: Micros) -> String {
     let mut text = Vec::with_capacity(27);
-    push_timestamp(at.0, TimeUnit::Microsecond, true, &mut text);
+    push_timestamp(at.0, TimeUnit::Microsecond, true, &mut LastDay::default(), &mut text);
     String::from_utf8(text).unwrap_or_default()
 }
 

@@ -7,8 +7,27 @@ use arrow::datatypes::TimeUnit;
 
 const SECONDS_A_DAY: i64 = 86_400;
 
+/// The day that a column wrote last, with its text: most rows of a batch fall on few days.
+#[derive(Default)]
+pub(super) struct LastDay {
+    days: Option<i64>,
+    text: Vec<u8>,
+}
+
+impl LastDay {
+    /// Appends `YYYY-MM-DD`.
+    pub(super) fn push(&mut self, days: i64, out: &mut Vec<u8>) {
+        if self.days != Some(days) {
+            self.text.clear();
+            push_date(days, &mut self.text);
+            self.days = Some(days);
+        }
+        out.extend_from_slice(&self.text);
+    }
+}
+
 /// Appends `YYYY-MM-DD`.
-pub(super) fn push_date(days: i64, out: &mut Vec<u8>) {
+fn push_date(days: i64, out: &mut Vec<u8>) {
     let (year, month, day) = civil(days);
     if (0..=9999).contains(&year) {
         push_two(year / 100, out);
@@ -30,10 +49,10 @@ pub(super) fn push_time(value: i64, unit: TimeUnit, out: &mut Vec<u8>) {
 }
 
 /// Appends `YYYY-MM-DDTHH:MM:SS`, the fraction that the unit has, and `Z` when the value is a moment in UTC.
-pub(super) fn push_timestamp(value: i64, unit: TimeUnit, utc: bool, out: &mut Vec<u8>) {
+pub(super) fn push_timestamp(value: i64, unit: TimeUnit, utc: bool, last: &mut LastDay, out: &mut Vec<u8>) {
     let (per_second, digits) = scale(unit);
     let seconds = value.div_euclid(per_second);
-    push_date(seconds.div_euclid(SECONDS_A_DAY), out);
+    last.push(seconds.div_euclid(SECONDS_A_DAY), out);
     out.push(b'T');
     push_clock(seconds.rem_euclid(SECONDS_A_DAY), value.rem_euclid(per_second), digits, out);
     if utc {
@@ -71,11 +90,9 @@ pub(super) fn push_decimal(unscaled: &str, scale: i8, out: &mut Vec<u8>) {
 }
 
 fn push_clock(seconds: i64, fraction: i64, digits: usize, out: &mut Vec<u8>) {
-    push_two(seconds / 3600, out);
-    out.push(b':');
-    push_two(seconds / 60 % 60, out);
-    out.push(b':');
-    push_two(seconds % 60, out);
+    let [hours, minutes, seconds] = [seconds / 3600, seconds / 60 % 60, seconds % 60].map(two);
+    let clock = [hours[0], hours[1], b':', minutes[0], minutes[1], b':', seconds[0], seconds[1]];
+    out.extend_from_slice(&clock);
     if digits > 0 {
         out.push(b'.');
         let start = out.len();
@@ -89,7 +106,11 @@ fn push_clock(seconds: i64, fraction: i64, digits: usize, out: &mut Vec<u8>) {
 }
 
 fn push_two(value: i64, out: &mut Vec<u8>) {
-    out.extend_from_slice(&[b'0' + (value / 10 % 10) as u8, b'0' + (value % 10) as u8]);
+    out.extend_from_slice(&two(value));
+}
+
+fn two(value: i64) -> [u8; 2] {
+    [b'0' + (value / 10 % 10) as u8, b'0' + (value % 10) as u8]
 }
 
 /// Parts of the unit in a second, and the digits that they take.
@@ -131,7 +152,7 @@ mod tests {
     }
 
     fn timestamp(value: i64, unit: TimeUnit) -> String {
-        written(|out| push_timestamp(value, unit, true, out))
+        written(|out| push_timestamp(value, unit, true, &mut LastDay::default(), out))
     }
 
     proptest! {
@@ -139,6 +160,14 @@ mod tests {
         fn moments_are_what_chrono_says(micros in -62_167_219_200_000_000..253_402_300_800_000_000_i64) {
             let moment = chrono::DateTime::from_timestamp_micros(micros).unwrap();
             prop_assert_eq!(timestamp(micros, TimeUnit::Microsecond), moment.format("%Y-%m-%dT%H:%M:%S%.6fZ").to_string());
+        }
+
+        #[test]
+        fn a_day_that_is_remembered_is_the_right_one(days in proptest::collection::vec(-3_i64..3, 1..20)) {
+            let mut last = LastDay::default();
+            for day in days {
+                prop_assert_eq!(written(|out| last.push(day, out)), written(|out| push_date(day, out)));
+            }
         }
 
         #[test]
@@ -159,7 +188,10 @@ mod tests {
         assert_eq!(timestamp(-1, TimeUnit::Second), "1969-12-31T23:59:59Z");
         assert_eq!(timestamp(1, TimeUnit::Millisecond), "1970-01-01T00:00:00.001Z");
         assert_eq!(timestamp(-1, TimeUnit::Nanosecond), "1969-12-31T23:59:59.999999999Z");
-        assert_eq!(written(|out| push_timestamp(0, TimeUnit::Second, false, out)), "1970-01-01T00:00:00");
+        assert_eq!(
+            written(|out| push_timestamp(0, TimeUnit::Second, false, &mut LastDay::default(), out)),
+            "1970-01-01T00:00:00"
+        );
         assert_eq!(written(|out| push_time(86_399_999_999, TimeUnit::Microsecond, out)), "23:59:59.999999");
         assert_eq!(written(|out| push_date(-719_529, out)), "-000001-12-31");
         assert_eq!(written(|out| push_date(2_932_897, out)), "+010000-01-01");
