@@ -42,6 +42,11 @@ impl Delivery {
         {
             return Err(RunError::TargetAhead { batch });
         }
+        if let Some(batch) = self.checkpoint.last_batch_id
+            && self.sink.find_receipt(&self.tenure.task_id, batch).await.map_err(failed)?.is_none()
+        {
+            return Err(RunError::TargetBehind { batch });
+        }
         self.opened = Some(mapper);
         Ok(())
     }
