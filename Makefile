@@ -5,11 +5,12 @@ SHELL := /bin/bash
 
 CARGO ?= cargo
 TARGET := $(or $(CARGO_TARGET_DIR),target)
-# Guests are built once for everything; their standard library takes a few minutes the first time.
+# Guests are built once for everything.
 GUEST_TARGET ?= $(TARGET)/guests
 COMPONENTS := $(abspath $(TARGET)/components)
 TRANSFORMS := $(sort $(dir $(wildcard transforms/rust/*/Cargo.toml)))
 TEST_GUESTS := $(sort $(dir $(wildcard tests/guests/*/Cargo.toml)))
+# One selection of packages and features for all test builds: another one would build the dependencies again.
 TESTED := --workspace --features gristmill/faults --locked
 
 export GRISTMILL_COMPONENTS := $(COMPONENTS)
@@ -25,16 +26,15 @@ demo: setup ## Run the flights pipeline on real data, into .demo/
 	$(TARGET)/release/gristmill --quiet transform build $(TRANSFORMS) --out $(COMPONENTS)
 	GRISTMILL=$(abspath $(TARGET)/release/gristmill) pipelines/flights/demo.sh
 
-test: setup guests ## Build what the tests need and run all of them
+test: guests ## Build what the tests need and run all of them
 	$(CARGO) test $(TESTED)
-	$(CARGO) test --doc --locked -p gristmill-guest
 
 guests: setup ## Build the transforms and the test guests into components
-	$(CARGO) build $(TESTED) -p gristmill
+	$(CARGO) test $(TESTED) --no-run
 	$(TARGET)/debug/gristmill --quiet transform build $(TRANSFORMS) $(TEST_GUESTS) --out $(COMPONENTS)
 
 crash: guests ## Kill a run at every fault point, for every sink, and compare with an uninterrupted run
-	$(CARGO) test --locked -p gristmill --features faults --test suite crash:: -- --nocapture --test-threads=1
+	$(CARGO) test $(TESTED) --test suite crash:: -- --nocapture
 
 bench: setup ## Measure ratios in one run; writes target/bench/report.json (BENCH="--quick boundary" for a part)
 	$(CARGO) build --release --locked -p gristmill -p gristmill-bench

@@ -7,6 +7,8 @@
 //!
 //! The shared conformance suites of sources and sinks live beside their traits, in `runner/src/{source,sink}`.
 
+#![expect(clippy::unwrap_used, reason = "a test ends where something is not as expected")]
+
 mod crash;
 mod docs;
 mod harness;

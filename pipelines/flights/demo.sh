@@ -13,12 +13,12 @@ run() { "$gristmill" --state "$demo/state" "$@"; }
 say() { printf '\n== %s\n' "$*"; }
 
 say "three months of flights, some rows broken on purpose"
-run run --once "$demo/pipeline.yaml"
+run run --once --count "$demo/pipeline.yaml"
 say "a second run finds nothing to do"
-run run --once "$demo/pipeline.yaml"
+run run --once --count "$demo/pipeline.yaml"
 say "corrections arrive: only their rows change"
 cp "$here"/corrections/*.csv "$demo/data/flights/"
-run run --once "$demo/pipeline.yaml"
+run run --once --count "$demo/pipeline.yaml"
 say "every stored batch, mapped again with the components it is pinned to"
 run replay flights --verify
 say "where the task stands"

@@ -60,14 +60,16 @@ fn format(files: &FilesConfig) -> files::FileFormat {
 pub fn sink(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<Box<dyn Sink>, SinkError> {
     let tables = outputs.iter().map(|o| (o.name.clone(), pipeline.table(&o.name).table)).collect();
     match &pipeline.sink {
-        SinkConfig::Sqlite { path, .. } => Ok(Box::new(SqliteSink::new(SqliteSinkOptions { path: path.clone(), tables }))),
+        SinkConfig::Sqlite { path, .. } => {
+            Ok(Box::new(SqliteSink::new(SqliteSinkOptions { path: path.clone(), tables })))
+        }
         SinkConfig::Parquet { url: Location::Local(path), .. } => {
-            Ok(Box::new(ParquetSink::new(ParquetSinkOptions::local(path)?)))
+            Ok(Box::new(ParquetSink::new(ParquetSinkOptions::local(path, tables)?)))
         }
         SinkConfig::Parquet { url: Location::Url(url), .. } => {
-            let (store, prefix) = open_store(url.as_str())
-                .map_err(|e| SinkError::Mismatch { what: e.what, hint: e.hint })?;
-            Ok(Box::new(ParquetSink::new(ParquetSinkOptions { store, prefix })))
+            let (store, prefix) =
+                open_store(url.as_str()).map_err(|e| SinkError::Mismatch { what: e.what, hint: e.hint })?;
+            Ok(Box::new(ParquetSink::new(ParquetSinkOptions { store, prefix, tables })))
         }
     }
 }

@@ -40,14 +40,17 @@ pub fn hold(workspace: &Workspace, target: Target) {
 
     // COMMITTED means a receipt; a receipt means that the target has the batch.
     assert!(
-        list("SELECT batch_id FROM batch WHERE state = 'COMMITTED' AND batch_id NOT IN (SELECT batch_id FROM receipt)").is_empty()
+        list("SELECT batch_id FROM batch WHERE state = 'COMMITTED' AND batch_id NOT IN (SELECT batch_id FROM receipt)")
+            .is_empty()
     );
     for batch in list("SELECT batch_id FROM receipt") {
         assert!(in_target.contains(&batch), "{batch} has a receipt and is not in the target");
     }
 
     // READY and COMMITTED batches have their files, whole.
-    for uri in list("SELECT 'batches/' || task_id || '/' || epoch || '/' || partition_id || '/' || batch_id FROM batch WHERE state IN ('READY', 'COMMITTED')") {
+    for uri in list(
+        "SELECT 'batches/' || task_id || '/' || epoch || '/' || partition_id || '/' || batch_id FROM batch WHERE state IN ('READY', 'COMMITTED')",
+    ) {
         for file in ["data.parquet", "manifest.json"] {
             assert!(workspace.path(&format!(".gristmill/store/{uri}/{file}")).exists(), "{uri}/{file}");
         }
@@ -70,7 +73,8 @@ fn target_exists(workspace: &Workspace, target: Target) -> bool {
         Target::Sqlite => {
             let path = workspace.path("target.db");
             let registry = "SELECT count(*) FROM sqlite_master WHERE name = 'gristmill_batch'";
-            path.exists() && Connection::open(path).unwrap().query_row(registry, [], |row| row.get::<_, i64>(0)).unwrap() == 1
+            path.exists()
+                && Connection::open(path).unwrap().query_row(registry, [], |row| row.get::<_, i64>(0)).unwrap() == 1
         }
     }
 }

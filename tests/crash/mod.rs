@@ -16,7 +16,9 @@ fn workspace(target: Target) -> Workspace {
     let workspace = Workspace::new();
     let header = "id,year,month,day,dep_time,sched_dep_time,dep_delay,arr_time,sched_arr_time,arr_delay,carrier,flight,tailnum,origin,dest,air_time,distance,hour,minute,time_hour\n";
     let flight = |id: usize, delay: usize, carrier: &str| {
-        format!("{id},2013,1,1,517,515,{delay},830,819,{delay},{carrier},{id},N14228,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z\n")
+        format!(
+            "{id},2013,1,1,517,515,{delay},830,819,{delay},{carrier},{id},N14228,EWR,IAH,227,1400,5,15,2013-01-01T10:00:00Z\n"
+        )
     };
     let file = |ids: std::ops::Range<usize>, delay: usize| {
         ids.fold(header.to_owned(), |text, id| text + &flight(id, delay + id % 7, "UA"))
@@ -129,8 +131,14 @@ fn once_only(point: FaultPoint) -> bool {
     use FaultPoint::*;
     matches!(
         point,
-        SchemaFreezeBefore | SchemaFreezeAfter | TaskVersionBefore | TaskVersionAfter | LeaseClaimBefore | LeaseClaimAfter
-            | SinkFenceBefore | SinkFenceAfter
+        SchemaFreezeBefore
+            | SchemaFreezeAfter
+            | TaskVersionBefore
+            | TaskVersionAfter
+            | LeaseClaimBefore
+            | LeaseClaimAfter
+            | SinkFenceBefore
+            | SinkFenceAfter
     )
 }
 
@@ -209,7 +217,8 @@ fn stored_batches_are_delivered_without_the_source() {
         workspace.run_with_fault("sink-commit-before:1");
         let ready: i64 = workspace.state("SELECT count(*) FROM batch WHERE state = 'READY'");
         assert!(ready >= 1, "a batch waits for the sink");
-        let ids = "SELECT group_concat(batch_id) FROM (SELECT batch_id FROM batch WHERE state = 'READY' ORDER BY sequence)";
+        let ids =
+            "SELECT group_concat(batch_id) FROM (SELECT batch_id FROM batch WHERE state = 'READY' ORDER BY sequence)";
         let waiting: String = workspace.state(ids);
 
         // The source loses what was already read: the stored batches are all there is.

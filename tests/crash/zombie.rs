@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 #[test]
 fn a_suspended_owner_is_fenced_at_every_step() {
     use FaultPoint::*;
-    let steps = [BatchDataBefore, BatchManifestAfter, BatchReadyBefore, SinkDataAfter, SinkCommitBefore, SinkCommitAfter];
+    let steps =
+        [BatchDataBefore, BatchManifestAfter, BatchReadyBefore, SinkDataAfter, SinkCommitBefore, SinkCommitAfter];
     for target in Target::ALL {
         let reference = workspace(target);
         reference.run().expect(0);
@@ -30,7 +31,11 @@ fn a_suspended_owner_is_fenced_at_every_step() {
             let status = zombie.wait().unwrap();
             assert!(matches!(status.code(), Some(1 | 3)), "{target:?} {step:?}: the zombie ended with {status}");
             invariants::hold(&workspace, target);
-            assert_eq!(converged(&workspace, target).without_times(), expected, "{target:?} {step:?}: after the zombie woke");
+            assert_eq!(
+                converged(&workspace, target).without_times(),
+                expected,
+                "{target:?} {step:?}: after the zombie woke"
+            );
         }
     }
 }

@@ -16,7 +16,8 @@ pub fn root() -> PathBuf {
 
 /// Where the built components are.
 pub fn components() -> PathBuf {
-    let folder = std::env::var_os("GRISTMILL_COMPONENTS").map_or_else(|| root().join("target/components"), PathBuf::from);
+    let folder =
+        std::env::var_os("GRISTMILL_COMPONENTS").map_or_else(|| root().join("target/components"), PathBuf::from);
     assert!(folder.join("flights-map@0.1.0.wasm").exists(), "no components in {}: run `make guests`", folder.display());
     folder
 }

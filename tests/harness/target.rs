@@ -42,7 +42,9 @@ impl Target {
         match self {
             Self::Sqlite => {
                 let target = rusqlite::Connection::open(workspace.path("target.db")).unwrap();
-                let mut query = target.prepare("SELECT batch_id FROM gristmill_batch WHERE state = 'COMMITTED' ORDER BY 1").unwrap();
+                let mut query = target
+                    .prepare("SELECT batch_id FROM gristmill_batch WHERE state = 'COMMITTED' ORDER BY 1")
+                    .unwrap();
                 query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
             }
             Self::Parquet => {
@@ -102,7 +104,8 @@ fn parquet(workspace: &Workspace, table: &str) -> Vec<Row> {
     let formatters = arrays.iter().map(|c| ArrayFormatter::try_new(c.as_ref(), &options).unwrap());
     let columns: Vec<_> = schema.fields().iter().map(|f| f.name().clone()).zip(formatters).collect();
     let cells = |row: usize| columns.iter().map(move |(name, column)| (name.clone(), column.value(row).to_string()));
-    let mut rows: Vec<Row> = (0..batch.num_rows()).map(|row| cells(row).filter(|(name, _)| name != "gristmill_batch").collect()).collect();
+    let mut rows: Vec<Row> =
+        (0..batch.num_rows()).map(|row| cells(row).filter(|(name, _)| name != "gristmill_batch").collect()).collect();
     rows.sort();
     rows
 }

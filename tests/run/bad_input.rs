@@ -39,7 +39,8 @@ fn each_kind_of_bad_row_becomes_a_dead_letter_with_its_place() {
     assert_eq!(found, expected);
     assert_eq!(orders(&workspace).iter().map(|(id, ..)| *id).collect::<Vec<_>>(), [1, 7]);
 
-    let show = workspace.gristmill(&["batches", "show", &workspace.state::<String>("SELECT batch_id FROM batch")]).expect(0);
+    let show =
+        workspace.gristmill(&["batches", "show", &workspace.state::<String>("SELECT batch_id FROM batch")]).expect(0);
     assert!(show.stdout.contains("a.csv:6"), "{}", show.stdout);
     for text in [&answer.stdout, &answer.stderr, &show.stdout] {
         assert!(!text.contains("SECRET"), "a value was shown: {text}");
@@ -69,7 +70,11 @@ fn too_many_dead_letters_stop_the_task_before_the_page_counts_as_read() {
 #[test]
 fn a_truncated_file_stops_the_task_before_any_of_it_is_read() {
     let data = root().join("pipelines/flights/data/flights");
-    let whole = fs::read_dir(&data).unwrap().map(|e| e.unwrap().path()).find(|p| p.extension().is_some_and(|e| e == "gz")).unwrap();
+    let whole = fs::read_dir(&data)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .find(|p| p.extension().is_some_and(|e| e == "gz"))
+        .unwrap();
     let bytes = fs::read(&whole).unwrap();
     let workspace = orders::workspace("");
     workspace.write("data/a.csv", lines(0..4, "good", 1));
@@ -101,7 +106,10 @@ impl Workspace {
     /// Sets `settle` in the pipeline.
     fn settled_after(self, settle: &str) -> Self {
         let pipeline = fs::read_to_string(self.path("pipeline.yaml")).unwrap();
-        self.write("pipeline.yaml", pipeline.replace("    format: csv\n", &format!("    format: csv\n    settle: {settle}\n")));
+        self.write(
+            "pipeline.yaml",
+            pipeline.replace("    format: csv\n", &format!("    format: csv\n    settle: {settle}\n")),
+        );
         self
     }
 }

@@ -32,7 +32,8 @@ fn a_damaged_batch_is_not_delivered_and_can_be_set_aside() {
         workspace.gristmill(&["batches", "quarantine", &batch]).expect(0);
         workspace.run().expect(0);
         assert_eq!(orders(&workspace).len(), 50, "its range was read again under a new id");
-        let states: String = workspace.state("SELECT group_concat(state) FROM (SELECT state FROM batch ORDER BY created_at)");
+        let states: String =
+            workspace.state("SELECT group_concat(state) FROM (SELECT state FROM batch ORDER BY created_at)");
         assert_eq!(states, "QUARANTINED,COMMITTED");
     }
 }

@@ -31,7 +31,9 @@ const STAGES: [(&str, &str); 2] = [("normalize", "hostile"), ("map", "records")]
 #[test]
 fn a_poison_row_is_isolated_and_the_others_go_on() {
     for (stage, table) in STAGES {
-        for (behaviour, code) in [("trap-on-poison", "trap"), ("loop-on-poison", "deadline"), ("eat-memory-on-poison", "memory")] {
+        for (behaviour, code) in
+            [("trap-on-poison", "trap"), ("loop-on-poison", "deadline"), ("eat-memory-on-poison", "memory")]
+        {
             let workspace = workspace(stage, behaviour);
             workspace.run().expect(0);
             assert_eq!(rows(&workspace, table), 9, "{stage} {behaviour}");
@@ -41,7 +43,11 @@ fn a_poison_row_is_isolated_and_the_others_go_on() {
                 "map" => ("position ->> 'row'", 4),
                 _ => ("position ->> 'line'", 6),
             };
-            assert_eq!(workspace.state::<i64>(&format!("SELECT {place} FROM dead_letter")), expected, "{stage} {behaviour}");
+            assert_eq!(
+                workspace.state::<i64>(&format!("SELECT {place} FROM dead_letter")),
+                expected,
+                "{stage} {behaviour}"
+            );
         }
     }
 }
@@ -92,7 +98,14 @@ fn a_broken_guest_stops_the_task_and_loses_nothing() {
 #[test]
 fn a_guest_that_cannot_plan_is_refused_before_anything_is_written() {
     for (stage, _) in STAGES {
-        for behaviour in ["plan-trap", "plan-loop", "plan-failure", "plan-unknown-column", "plan-unknown-dictionary", "plan-zero-outputs"] {
+        for behaviour in [
+            "plan-trap",
+            "plan-loop",
+            "plan-failure",
+            "plan-unknown-column",
+            "plan-unknown-dictionary",
+            "plan-zero-outputs",
+        ] {
             let workspace = workspace(stage, behaviour);
             let answer = workspace.gristmill(&["run", "--once", "pipeline.yaml"]).expect(2);
             assert!(answer.stderr.contains("pipeline.yaml:"), "{stage} {behaviour}: {}", answer.stderr);

@@ -79,7 +79,11 @@ fn a_run_without_once_goes_on_until_it_is_stopped() {
     assert_eq!(output.status.code(), Some(130));
     let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(answer["result"]["summary"]["interrupted"], true);
-    assert_eq!(workspace.run().expect(0).result()["summary"]["recordsRead"], 0, "the interrupted run left nothing undone");
+    assert_eq!(
+        workspace.run().expect(0).result()["summary"]["recordsRead"],
+        0,
+        "the interrupted run left nothing undone"
+    );
 }
 
 fn await_rows(workspace: &crate::harness::Workspace, rows: i64) {
@@ -132,4 +136,35 @@ fn inferred_columns_are_frozen() {
     workspace.write("data/b.csv", "id,name\nx,c\n3,d\n");
     let answer = workspace.run().expect(0).result();
     assert_eq!(answer["summary"]["deadLetters"]["unparsable-value"], 1);
+}
+
+#[test]
+fn records_of_the_target_are_counted_and_tables_can_be_named() {
+    for sink in [
+        r#"sqlite: { url: "sqlite://target.db", tables: { orders: { table: bought } } }"#,
+        "parquet: { url: target/, tables: { orders: { table: bought } } }",
+    ] {
+        let workspace = orders::workspace("");
+        let pipeline = orders::pipeline("").replace("sqlite: { url: \"sqlite://target.db\", table: orders }", sink);
+        workspace.write("pipeline.yaml", pipeline);
+        workspace.write("data/a.csv", lines(0..10, "a", 1));
+        workspace.write("data/b.csv", lines(5..15, "b", 2));
+        let answer = workspace.gristmill(&["run", "--once", "--count", "--json", "pipeline.yaml"]).expect(0).result();
+        assert_eq!(answer["summary"]["targetRecords"], serde_json::json!({ "orders": 15 }), "{sink}");
+        if sink.starts_with("parquet") {
+            assert!(!workspace.files("target/bought").is_empty(), "the output has a folder of its table's name");
+        }
+    }
+}
+
+#[test]
+fn identity_and_versions_mean_the_same_for_the_life_of_a_task() {
+    let workspace = orders::workspace("");
+    workspace.write("data/a.csv", lines(0..3, "a", 1));
+    workspace.run().expect(0);
+    for (from, to) in [("identity: [id]", "identity: [id, name]"), ("{ column: at }", "position")] {
+        workspace.write("pipeline.yaml", orders::pipeline("").replace(from, to));
+        let answer = workspace.gristmill(&["run", "--once", "pipeline.yaml"]).expect(2);
+        assert!(answer.stderr.contains("cannot change within a task"), "{}", answer.stderr);
+    }
 }

@@ -4,6 +4,7 @@ mod bad_input;
 mod damage;
 mod guests;
 mod lifecycle;
+mod object_store;
 mod orders;
 mod real_data;
 mod space;

@@ -14,7 +14,8 @@ impl SmallDisk {
     fn new(megabytes: u32) -> Self {
         let at = tempfile::tempdir().unwrap();
         let size = format!("size={megabytes}m");
-        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at.path()).status().unwrap();
+        let mounted =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(at.path()).status().unwrap();
         assert!(mounted.success(), "this test mounts a small tmpfs: run it as root");
         Self { at }
     }
@@ -41,7 +42,10 @@ fn a_full_disk_stops_with_the_reason_and_a_run_with_room_goes_on() {
         let disk = SmallDisk::new(16);
         let small = Workspace::inside(disk.at.path());
         let workspace = orders::workspace("batch: { max_rows: 2000 }\n");
-        workspace.write("data/a.csv", (0..20_000).fold(orders::HEADER.to_owned(), |text, id| text + &orders::line(id, &format!("name {id}"), 1)));
+        workspace.write(
+            "data/a.csv",
+            (0..20_000).fold(orders::HEADER.to_owned(), |text, id| text + &orders::line(id, &format!("name {id}"), 1)),
+        );
         let state = small.path("state");
         let pipeline = std::fs::read_to_string(workspace.path("pipeline.yaml")).unwrap();
         let args = match full {

@@ -74,7 +74,8 @@ fn row_json(b: &BatchRow) -> serde_json::Value {
 
 async fn find(stores: &Stores, batch: BatchId) -> Result<BatchRow, Failure> {
     let found = stores.state.batch(batch).await?;
-    found.ok_or_else(|| Failure::usage(format!("no batch {batch} in this state"), "see `gristmill batches list <task>`"))
+    found
+        .ok_or_else(|| Failure::usage(format!("no batch {batch} in this state"), "see `gristmill batches list <task>`"))
 }
 
 async fn show(stores: &Stores, batch: BatchId) -> Result<Answer, Failure> {
@@ -96,7 +97,14 @@ async fn show(stores: &Stores, batch: BatchId) -> Result<Answer, Failure> {
         let mut rows = vec![["at", "class", "code", "column", "where", "message"].map(str::to_owned).to_vec()];
         rows.extend(letters.iter().map(|l| {
             let field = l.field.clone().unwrap_or_else(|| "-".into());
-            vec![l.refused_at.clone(), l.class.clone(), l.code.clone(), field, l.position.to_string(), l.message.clone()]
+            vec![
+                l.refused_at.clone(),
+                l.class.clone(),
+                l.code.clone(),
+                field,
+                l.position.to_string(),
+                l.message.clone(),
+            ]
         }));
         text += &format!("\ndead letters\n{}", table(&rows));
     }
@@ -134,7 +142,8 @@ async fn verify(stores: &Stores, task: TaskId) -> Result<Answer, Failure> {
             Verified::Damaged(error) => damaged.push((row, error.to_string())),
         }
     }
-    let mut text = format!("{} batches intact ({} records), {} damaged\n", grouped(intact), grouped(rows), damaged.len());
+    let mut text =
+        format!("{} batches intact ({} records), {} damaged\n", grouped(intact), grouped(rows), damaged.len());
     for (row, error) in &damaged {
         text += &format!("  {} ({}): {error}\n", row.batch_id, row.state.as_str());
     }
@@ -159,6 +168,7 @@ async fn quarantine(common: &Common, stores: &Stores, batch: BatchId) -> Result<
     let lease = LocalLease::claim(&stores.state, &Folders::of(common).locks(), &row.task_id, &row.partition_id).await?;
     let count = stores.state.quarantine(lease.tenure(), &row).await?;
     lease.release().await?;
-    let text = format!("{count} batch(es) set aside; the next run reads their range from the source again, under new ids\n");
+    let text =
+        format!("{count} batch(es) set aside; the next run reads their range from the source again, under new ids\n");
     Ok(Answer::done(text, json!({ "quarantined": count })))
 }

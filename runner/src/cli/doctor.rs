@@ -34,7 +34,10 @@ pub async fn doctor(common: &Common, args: Args) -> Result<Answer, Failure> {
     let stores = match Stores::if_any(common).await {
         Ok(Some(stores)) => {
             let whole = stores.state.integrity().await;
-            check("state", whole.map(|()| format!("{} is consistent", folders.database().display())).map_err(|e| e.to_string()));
+            check(
+                "state",
+                whole.map(|()| format!("{} is consistent", folders.database().display())).map_err(|e| e.to_string()),
+            );
             check("store", writable(&stores).await);
             Some(stores)
         }

@@ -35,6 +35,9 @@ pub fn init(args: &Args) -> Result<Answer, Failure> {
         })?;
     }
     let pipeline = args.folder.join("pipeline.yaml");
-    let text = format!("wrote {0}\n\nrun it:    gristmill run --once {0}\ncheck it:  gristmill validate {0}\n", pipeline.display());
+    let text = format!(
+        "wrote {0}\n\nrun it:    gristmill run --once {0}\ncheck it:  gristmill validate {0}\n",
+        pipeline.display()
+    );
     Ok(Answer::done(text, json!({ "pipeline": pipeline })))
 }

@@ -64,22 +64,32 @@ enum Verb {
     #[command(after_help = "Example:\n  gristmill init orders && cd orders && gristmill run --once pipeline.yaml")]
     Init(init::Args),
     /// Check a pipeline, its source, components and schemas; write nothing
-    #[command(after_help = "Examples:\n  gristmill validate pipeline.yaml\n  gristmill validate --json-schema > pipeline.schema.json")]
+    #[command(
+        after_help = "Examples:\n  gristmill validate pipeline.yaml\n  gristmill validate --json-schema > pipeline.schema.json"
+    )]
     Validate(validate::Args),
     /// Run a pipeline
-    #[command(after_help = "Examples:\n  gristmill run pipeline.yaml            until Ctrl-C\n  gristmill run --once pipeline.yaml     until the source has nothing new")]
+    #[command(
+        after_help = "Examples:\n  gristmill run pipeline.yaml            until Ctrl-C\n  gristmill run --once pipeline.yaml     until the source has nothing new"
+    )]
     Run(run::Args),
     /// Show where tasks stand: checkpoint, batches, dead letters, lease
     #[command(after_help = "Example:\n  gristmill status flights --json")]
     Status(status::Args),
     /// List, show, verify or set aside stored batches
-    #[command(subcommand, after_help = "Examples:\n  gristmill batches list flights\n  gristmill batches verify flights")]
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  gristmill batches list flights\n  gristmill batches verify flights"
+    )]
     Batches(batches::Verb),
     /// Run stored batches again with the components of their manifests
     #[command(after_help = "Example:\n  gristmill replay flights --verify")]
     Replay(replay::Args),
     /// Build transforms
-    #[command(subcommand, after_help = "Example:\n  gristmill transform build transforms/rust/flights-map --out components")]
+    #[command(
+        subcommand,
+        after_help = "Example:\n  gristmill transform build transforms/rust/flights-map --out components"
+    )]
     Transform(transform::Verb),
     /// Check state, store, engine and, with a pipeline, what it works with
     #[command(after_help = "Example:\n  gristmill doctor pipeline.yaml")]

@@ -45,9 +45,17 @@ impl Answer {
 pub enum Failure {
     /// With positions in a file.
     Diagnoses(Diagnoses),
-    Message { exit: Exit, what: String, fate: Option<String>, hint: String },
+    Message {
+        exit: Exit,
+        what: String,
+        fate: Option<String>,
+        hint: String,
+    },
     /// A failure after which there is still an answer to give.
-    WithAnswer { failure: Box<Failure>, answer: Answer },
+    WithAnswer {
+        failure: Box<Failure>,
+        answer: Answer,
+    },
 }
 
 impl Failure {

@@ -1,8 +1,8 @@
 //! `gristmill run`.
 
+use super::Common;
 use super::output::{Answer, Exit, Failure, grouped};
 use super::setup::{self, Folders, Stores};
-use super::Common;
 use crate::connect;
 use crate::drive::{self, LocalLease, MapperCache, Outcome, Progress, Run, RunError, Summary};
 use crate::publish::{self, MapperLoader, PublishError};
@@ -24,6 +24,9 @@ pub struct Args {
     /// End when the source has nothing new
     #[arg(long)]
     once: bool,
+    /// Count the records of the target at the end; it may have to be read whole
+    #[arg(long, requires = "once")]
+    count: bool,
 }
 
 /// Publishes the pipeline if it changed, then runs it.
@@ -39,17 +42,17 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     let host = setup::host(common, Some(&pipeline))?;
     let checked = publish::check(&pipeline, &host, &components, known, scratch.path()).await?;
 
-    let stores = match stores {
-        Some(stores) => stores,
-        None => Stores::create(common).await?,
-    };
+    // Opened again, now creating what is missing.
+    drop(stores);
+    let stores = Stores::create(common).await?;
     let partition = PartitionId::whole();
     let lease = LocalLease::claim(&stores.state, &folders.locks(), &pipeline.task, &partition).await?;
     let outputs = checked.outputs.clone();
     let published = publish::publish(&pipeline, checked, &stores.state, &stores.content).await?;
     tracing::info!(task = %published.task_id, version = %published.version, schema = %published.schema_id, "running");
 
-    let source = connect::source(&pipeline.source, published.source_schema.clone(), &folders.spool()).map_err(PublishError::from)?;
+    let source = connect::source(&pipeline.source, published.source_schema.clone(), &folders.spool())
+        .map_err(PublishError::from)?;
     let sink = connect::sink(&pipeline, &outputs).map_err(|error| RunError::Sink { error, batch: None })?;
     let guarantee = sink.guarantee();
     let loader = MapperLoader {
@@ -72,6 +75,7 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
         },
         dead_letter_limit: pipeline.dead_letters,
         once: args.once,
+        count: args.count,
         stop: stop_signal(),
         progress: progress.clone(),
     };
@@ -186,8 +190,21 @@ fn text(summary: &Summary, took: Duration, rate: u64) -> String {
     let dead: Vec<_> = summary.dead_letters.iter().map(|(class, n)| format!("{} {class}", grouped(*n))).collect();
     text += &format!("dead letters   {}\n", if dead.is_empty() { "none".into() } else { dead.join(", ") });
     for (name, t) in &summary.outputs {
-        text += &format!("{name:<15}{} inserted, {} updated, {} deleted", grouped(t.inserted), grouped(t.updated), grouped(t.deleted));
-        text += &format!(", {} unchanged, {} stale, {} conflicts\n", grouped(t.unchanged), grouped(t.stale), grouped(t.conflicts));
+        text += &format!(
+            "{name:<15}{} inserted, {} updated, {} deleted",
+            grouped(t.inserted),
+            grouped(t.updated),
+            grouped(t.deleted)
+        );
+        text += &format!(
+            ", {} unchanged, {} stale, {} conflicts\n",
+            grouped(t.unchanged),
+            grouped(t.stale),
+            grouped(t.conflicts)
+        );
+    }
+    for (name, records) in summary.target_records.iter().flatten() {
+        text += &format!("in the target  {} records of {name}\n", grouped(*records));
     }
     text + &format!("elapsed        {:.2} s, {} records/s\n", took.as_secs_f64(), grouped(rate))
 }

@@ -58,6 +58,7 @@ impl Stores {
     pub async fn create(common: &Common) -> Result<Self, Failure> {
         let folders = Folders::of(common);
         create_private(folders.root())?;
+        create_private(&folders.spool())?;
         Self::with(common, StateStore::open(&folders.database()).await?)
     }
 

@@ -44,7 +44,8 @@ pub fn known_task(known: &[TaskId], task: TaskId) -> Result<TaskId, Failure> {
         return Ok(task);
     }
     let names: Vec<_> = known.iter().map(TaskId::as_str).collect();
-    let hint = if names.is_empty() { "no task has run here".into() } else { format!("known tasks: {}", names.join(", ")) };
+    let hint =
+        if names.is_empty() { "no task has run here".into() } else { format!("known tasks: {}", names.join(", ")) };
     Err(Failure::usage(format!("no task `{task}` in this state"), hint))
 }
 
@@ -73,13 +74,20 @@ async fn one(state: &StateStore, task: &TaskId) -> Result<(String, Value), Failu
     let shown: Vec<_> = counts.iter().map(|(s, n)| format!("{} {}", grouped(*n as u64), s.as_str())).collect();
     rows.push(vec!["batches".into(), if shown.is_empty() { "none".into() } else { shown.join(", ") }]);
     rows.push(vec!["records read".into(), grouped(totals.read)]);
-    let letters: Vec<_> = dead.iter().map(|(class, code, n)| {
-        if class == code { format!("{} {class}", grouped(*n)) } else { format!("{} {class} ({code})", grouped(*n)) }
-    }).collect();
+    let letters: Vec<_> = dead
+        .iter()
+        .map(|(class, code, n)| {
+            if class == code { format!("{} {class}", grouped(*n)) } else { format!("{} {class} ({code})", grouped(*n)) }
+        })
+        .collect();
     rows.push(vec!["dead letters".into(), if letters.is_empty() { "none".into() } else { letters.join(", ") }]);
     for row in &leases {
         let lease = &row.lease;
-        let held = if lease.lease_until > now() { format!("held by {} until {}", lease.owner, time(lease.lease_until)) } else { "free".into() };
+        let held = if lease.lease_until > now() {
+            format!("held by {} until {}", lease.owner, time(lease.lease_until))
+        } else {
+            "free".into()
+        };
         rows.push(vec!["lease".into(), format!("{held}, fencing token {}", lease.fencing_token)]);
     }
     let json = json!({

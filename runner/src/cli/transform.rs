@@ -28,7 +28,13 @@ pub fn transform(verb: Verb) -> Result<Answer, Failure> {
     let built = toolchain::build_rust_guests(&crates, &target, &out)?;
     let mut text = String::new();
     for component in &built {
-        text += &format!("{}  {} bytes  {}  {}\n", component.label, component.size_bytes, component.digest, component.path.display());
+        text += &format!(
+            "{}  {} bytes  {}  {}\n",
+            component.label,
+            component.size_bytes,
+            component.digest,
+            component.path.display()
+        );
     }
     let json: Vec<_> = built
         .iter()

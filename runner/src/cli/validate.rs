@@ -32,11 +32,13 @@ pub async fn validate(common: &Common, args: Args) -> Result<Answer, Failure> {
     let known = stores.as_ref().map(|s| publish::Known { state: &s.state, content: &s.content });
     let components = setup::component_folders(common, &pipeline);
     let checked = publish::check(&pipeline, &host, &components, known, scratch.path()).await?;
-    let sink = connect::sink(&pipeline, &checked.outputs).map_err(|error| crate::drive::RunError::Sink { error, batch: None })?;
+    let sink = connect::sink(&pipeline, &checked.outputs)
+        .map_err(|error| crate::drive::RunError::Sink { error, batch: None })?;
     let guarantee = sink.guarantee();
 
     let pins = &checked.resolved.pins;
-    let mut text = format!("{} is valid\n\ntask           {}\nschema         {}", path.display(), pipeline.task, pipeline.schema);
+    let mut text =
+        format!("{} is valid\n\ntask           {}\nschema         {}", path.display(), pipeline.task, pipeline.schema);
     text += if checked.source_inferred { "  (source columns inferred)\n" } else { "\n" };
     for (stage, pin) in [("normalize", &pins.normalize), ("map", &pins.map)] {
         match pin {

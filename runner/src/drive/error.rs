@@ -77,7 +77,9 @@ impl RunError {
             },
             Self::Source(e) => match e {
                 SourceError::Transient { .. } => Kind::Transient,
-                SourceError::Permanent { .. } | SourceError::PositionLost { .. } | SourceError::Mismatch { .. } => Kind::Person,
+                SourceError::Permanent { .. } | SourceError::PositionLost { .. } | SourceError::Mismatch { .. } => {
+                    Kind::Person
+                }
             },
             Self::Sink { error, .. } => match error {
                 SinkError::Transient { .. } => Kind::Transient,
@@ -93,7 +95,8 @@ impl RunError {
     /// What became of the data.
     pub fn fate(&self) -> String {
         const NOT_READ: &str = "nothing of the page in hand was stored; the next run reads it again";
-        let stays_ready = |batch: &BatchId| format!("batch {batch} stays READY in the store; the next run delivers it from there");
+        let stays_ready =
+            |batch: &BatchId| format!("batch {batch} stays READY in the store; the next run delivers it from there");
         match self {
             Self::Configuration { .. } => "nothing was written".into(),
             Self::Normalize { .. } | Self::Source(_) => NOT_READ.into(),
@@ -116,7 +119,9 @@ impl RunError {
         match self {
             Self::Configuration { hint, .. } => hint.clone(),
             Self::Store(e) => match e {
-                StoreError::Damaged { hint, .. } | StoreError::Missing { hint, .. } | StoreError::Refused { hint, .. } => hint.clone(),
+                StoreError::Damaged { hint, .. }
+                | StoreError::Missing { hint, .. }
+                | StoreError::Refused { hint, .. } => hint.clone(),
                 StoreError::NoSpace { .. } => "make room, then run again: it goes on from the last checkpoint".into(),
                 StoreError::Fenced { .. } => FENCED.into(),
                 StoreError::Io { .. } => "check the state and storage folders, then run again".into(),
@@ -133,18 +138,24 @@ impl RunError {
                 SinkError::Fenced { .. } => FENCED.into(),
                 SinkError::Mismatch { hint, .. } | SinkError::Permanent { hint, .. } => hint.clone(),
             },
-            Self::Normalize { .. } => "fix the component, give it a new version, name that in the pipeline and run again".into(),
+            Self::Normalize { .. } => {
+                "fix the component, give it a new version, name that in the pipeline and run again".into()
+            }
             Self::Map { batch, .. } => format!(
                 "a batch runs the code it is pinned to: fix the component, name its new version in the pipeline, set the batch aside \
                  with `gristmill batches quarantine {batch}` and run again; its range is then read again"
             ),
             Self::TooManyDeadLetters { recorded: true, .. } => {
-                "look at them with `gristmill batches show`, fix their cause, or raise dead_letters in the pipeline".into()
+                "look at them with `gristmill batches show`, fix their cause, or raise dead_letters in the pipeline"
+                    .into()
             }
-            Self::TooManyDeadLetters { .. } => "fix the source or the component, or raise dead_letters in the pipeline".into(),
+            Self::TooManyDeadLetters { .. } => {
+                "fix the source or the component, or raise dead_letters in the pipeline".into()
+            }
             Self::LeaseHeld { .. } => "stop the other process, or wait until its lease ends".into(),
             Self::Inconsistent(_) | Self::OutOfOrder(_) | Self::Panicked(_) => {
-                "this is a bug in gristmill: please report it together with the output of `gristmill doctor --json`".into()
+                "this is a bug in gristmill: please report it together with the output of `gristmill doctor --json`"
+                    .into()
             }
         }
     }

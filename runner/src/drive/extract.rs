@@ -62,7 +62,10 @@ impl Extraction {
                     place.send(self.store(*page, done).await?);
                     continue;
                 }
-                Poll::Settling(wait) => wait,
+                Poll::Settling(wait) => {
+                    tracing::debug!(?wait, "waiting for the source to come to rest");
+                    wait
+                }
                 Poll::Idle if self.once => return Ok(()),
                 Poll::Idle => IDLE_WAIT,
             };
@@ -99,10 +102,11 @@ impl Extraction {
         let read = (page.rows.num_rows() + refused.len()) as u64;
 
         let normalizer = &self.published.normalizer;
-        let normalized = tokio::task::block_in_place(|| normalizer.run(&page, refused, sequence)).map_err(|e| match e {
-            NormalizeError::Stage(fault) => RunError::Normalize { fault },
-            NormalizeError::Broken(e) => RunError::Panicked(e.to_string()),
-        })?;
+        let normalized =
+            tokio::task::block_in_place(|| normalizer.run(&page, refused, sequence)).map_err(|e| match e {
+                NormalizeError::Stage(fault) => RunError::Normalize { fault },
+                NormalizeError::Broken(e) => RunError::Panicked(e.to_string()),
+            })?;
         for message in &normalized.messages {
             tracing::info!(stage = "normalize", message);
         }

@@ -23,7 +23,12 @@ pub struct LocalLease {
 
 impl LocalLease {
     /// Claims a partition for this process.
-    pub async fn claim(state: &StateStore, locks: &Path, task: &TaskId, partition: &PartitionId) -> Result<Self, RunError> {
+    pub async fn claim(
+        state: &StateStore,
+        locks: &Path,
+        task: &TaskId,
+        partition: &PartitionId,
+    ) -> Result<Self, RunError> {
         let io = |source: std::io::Error| StoreError::Io {
             doing: format!("locking {}", locks.display()),
             transient: false,
@@ -41,7 +46,10 @@ impl LocalLease {
         let held = |by: String, until: Micros| Err(RunError::LeaseHeld { by, until });
         if !locked {
             let lease = state.leases(task).await?.into_iter().find(|row| row.partition_id == *partition);
-            let (by, until) = lease.map_or_else(|| ("another process".into(), now()), |row| (row.lease.owner.to_string(), row.lease.lease_until));
+            let (by, until) = lease.map_or_else(
+                || ("another process".into(), now()),
+                |row| (row.lease.owner.to_string(), row.lease.lease_until),
+            );
             return held(by, until);
         }
         // The lock is ours, and only a process on this machine can use this state: whoever had the lease is gone.

@@ -89,7 +89,11 @@ fn versions_of(records: &ChangeRecords, rows: &StageRows) -> Result<BinaryArray,
 }
 
 /// Takes out rows whose identity is null: no table could hold them.
-fn with_keys(schema: &OutputSchema, output: MappedOutput, dead: &mut Vec<DeadLetter>) -> Result<MappedOutput, ArrowError> {
+fn with_keys(
+    schema: &OutputSchema,
+    output: MappedOutput,
+    dead: &mut Vec<DeadLetter>,
+) -> Result<MappedOutput, ArrowError> {
     let mut keep: Option<BooleanArray> = None;
     for name in &schema.identity {
         let column = output.rows.column(output.rows.schema().index_of(name)?);

@@ -45,6 +45,8 @@ pub struct Run {
     pub dead_letter_limit: DeadLetterLimit,
     /// End when the source has nothing new, instead of waiting for more.
     pub once: bool,
+    /// Count the target's live records at the end.
+    pub count: bool,
     /// Set to true to finish the batch in hand and end.
     pub stop: watch::Receiver<bool>,
     pub progress: Arc<Progress>,
@@ -91,8 +93,14 @@ pub async fn run(run: Run, source: Box<dyn Source>, sink: Box<dyn Sink>) -> Outc
     Outcome { summary, ended: ended.and(released) }
 }
 
-async fn drive(run: Run, mut source: Box<dyn Source>, sink: Box<dyn Sink>, summary: &mut Summary) -> Result<(), RunError> {
-    let Run { published, state, batches, lease, mappers, page_limits, dead_letter_limit, once, stop, progress } = run;
+async fn drive(
+    run: Run,
+    mut source: Box<dyn Source>,
+    sink: Box<dyn Sink>,
+    summary: &mut Summary,
+) -> Result<(), RunError> {
+    let Run { published, state, batches, lease, mappers, page_limits, dead_letter_limit, once, count, stop, progress } =
+        run;
     let tenure = lease.tenure().clone();
 
     let resume = state.resume(&tenure).await??;
@@ -128,8 +136,13 @@ async fn drive(run: Run, mut source: Box<dyn Source>, sink: Box<dyn Sink>, summa
 
     // All that was READY is committed: the stored state and the checkpoint now agree.
     let at_checkpoint = state.resume(&tenure).await??;
-    if let Resumed::Superseded { object } = source.resume(&delivery.checkpoint.cursor, at_checkpoint.source_state).await? {
-        tracing::warn!(object, "it changed since the last run was in the middle of it: its new version is read from the start");
+    if let Resumed::Superseded { object } =
+        source.resume(&delivery.checkpoint.cursor, at_checkpoint.source_state).await?
+    {
+        tracing::warn!(
+            object,
+            "it changed since the last run was in the middle of it: its new version is read from the start"
+        );
     }
     let (ready, incoming) = mpsc::channel::<ReadyBatch>(BATCHES_IN_FLIGHT);
     let extraction = Extraction {
@@ -152,7 +165,12 @@ async fn drive(run: Run, mut source: Box<dyn Source>, sink: Box<dyn Sink>, summa
     let mapped = mapping.join().await?;
     let (extracted, ended) = extracting.join().await?;
     summary.count_extracted(extracted);
-    mapped.and(ended)
+    mapped.and(ended)?;
+    if count {
+        let counted = delivery.sink.count().await.map_err(|error| RunError::Sink { error, batch: None })?;
+        summary.target_records = Some(counted);
+    }
+    Ok(())
 }
 
 /// Delivers mapped batches in the order they were made. On a stop the batch in hand is finished; the rest stay READY.

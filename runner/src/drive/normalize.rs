@@ -41,7 +41,12 @@ pub enum NormalizeError {
 
 impl Normalizer {
     /// Turns a page into the records of the batch number `sequence`.
-    pub fn run(&self, page: &Page, dead_letters: Vec<DeadLetter>, sequence: Sequence) -> Result<Normalized, NormalizeError> {
+    pub fn run(
+        &self,
+        page: &Page,
+        dead_letters: Vec<DeadLetter>,
+        sequence: Sequence,
+    ) -> Result<Normalized, NormalizeError> {
         let mut dead_letters = dead_letters;
         let (rows, messages) = match &self.stage {
             None => (StageRows::unchanged(&page.rows, &page.operations), Vec::new()),

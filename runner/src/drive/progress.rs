@@ -37,6 +37,9 @@ pub struct Summary {
     /// Dead letters of this run by class.
     pub dead_letters: BTreeMap<String, u64>,
     pub outputs: BTreeMap<String, OutputTotals>,
+    /// Live records of each output in the target, when they were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target_records: Option<BTreeMap<String, u64>>,
     pub last_batch: Option<BatchId>,
     pub interrupted: bool,
 }

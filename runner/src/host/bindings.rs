@@ -8,5 +8,5 @@ wasmtime::component::bindgen!({
     additional_derives: [PartialEq],
 });
 
-pub(super) use exports::gristmill::transform::transform::{Failure, Processed, Setup, TransformPlan as Plan};
 pub(super) use self::gristmill::transform::types as wit;
+pub(super) use exports::gristmill::transform::transform::{Failure, Processed, Setup, TransformPlan as Plan};

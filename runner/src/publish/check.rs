@@ -3,8 +3,8 @@
 use super::loader::Identities;
 use super::resolve::blame;
 use super::{ComponentFolders, Known, PublishError, Resolved, dictionary, resolve};
-use crate::connect;
 use crate::config::{At, Pipeline, SourceConfig, Tables};
+use crate::connect;
 use crate::drive::normalize::{Normalizer, can_version};
 use crate::host::{Dictionaries, Host, PlannedStage, Stage};
 use crate::record::OutputSchema;
@@ -41,10 +41,15 @@ pub async fn check(
     let source = to_arrow(&source_schema);
     let dictionaries = dictionaries(pipeline, &resolved)?;
 
-    let normalize = plan(pipeline, host, Stage::Normalize, &resolved.pins.normalize, &resolved, &source, &dictionaries)?;
+    let normalize =
+        plan(pipeline, host, Stage::Normalize, &resolved.pins.normalize, &resolved, &source, &dictionaries)?;
     let records = normalize.as_ref().map_or(&source, |stage| &stage.outputs()[0].schema).clone();
     let schema = from_arrow(&records).map_err(|e| {
-        blame(pipeline.diagnose(At::Normalize, format!("the change records cannot be stored: {e}"), "use a supported type"))
+        blame(pipeline.diagnose(
+            At::Normalize,
+            format!("the change records cannot be stored: {e}"),
+            "use a supported type",
+        ))
     })?;
     if let Some(known) = known
         && let Some(frozen) = known.state.schema(&pipeline.schema).await?
@@ -52,6 +57,9 @@ pub async fn check(
         same_schema(pipeline, At::Schema, &pipeline.schema, "the change records", &frozen, &schema)?;
     }
     check_keys(pipeline, &records)?;
+    if let Some(known) = known {
+        check_history(pipeline, known).await?;
+    }
 
     let map = plan(pipeline, host, Stage::Map, &resolved.pins.map, &resolved, &records, &dictionaries)?;
     let outputs = Identities::of(pipeline).outputs(map.as_ref().map(|stage| stage.outputs()), &records);
@@ -76,7 +84,14 @@ async fn source_columns(
     match (frozen, &files.columns) {
         (Some(frozen), None) => Ok((frozen.schema, frozen.inferred)),
         (Some(frozen), Some(columns)) => {
-            same_schema(pipeline, At::SourceColumns, &pipeline.schema, "the source's columns", &frozen.schema, columns)?;
+            same_schema(
+                pipeline,
+                At::SourceColumns,
+                &pipeline.schema,
+                "the source's columns",
+                &frozen.schema,
+                columns,
+            )?;
             Ok((frozen.schema, frozen.inferred))
         }
         (None, Some(columns)) => Ok((columns.clone(), false)),
@@ -90,7 +105,11 @@ fn dictionaries(pipeline: &Pipeline, resolved: &Resolved) -> Result<Dictionaries
         let Some((_, bytes)) = resolved.contents.get(&pin.content) else { continue };
         let refused = |e: String| {
             let message = format!("dictionary `{name}`: {e}");
-            blame(pipeline.diagnose(At::Dictionary(name.clone()), message, "a dictionary is a CSV file with a header and unique keys"))
+            blame(pipeline.diagnose(
+                At::Dictionary(name.clone()),
+                message,
+                "a dictionary is a CSV file with a header and unique keys",
+            ))
         };
         let loaded = dictionary::load(name, bytes, pin).map_err(|e| refused(e.to_string()))?;
         dictionaries.insert(loaded).map_err(|e| refused(e.to_string()))?;
@@ -113,12 +132,12 @@ fn plan(
     let Some((_, bytes)) = resolved.contents.get(&pin.component) else {
         return Err(refused(format!("the bytes of {} are gone", pin.label), "run again"));
     };
-    let component = host
-        .load(bytes)
-        .map_err(|e| refused(format!("{} cannot be used: {e}", pin.label), "build it with `gristmill transform build`"))?;
-    let planned = host
-        .plan(&component, stage, &pin.config, input, dictionaries)
-        .map_err(|e| refused(format!("{}: {e}", pin.label), "check its configuration, the columns it reads and its dictionaries"))?;
+    let component = host.load(bytes).map_err(|e| {
+        refused(format!("{} cannot be used: {e}", pin.label), "build it with `gristmill transform build`")
+    })?;
+    let planned = host.plan(&component, stage, &pin.config, input, dictionaries).map_err(|e| {
+        refused(format!("{}: {e}", pin.label), "check its configuration, the columns it reads and its dictionaries")
+    })?;
     Ok(Some(planned))
 }
 
@@ -141,11 +160,31 @@ fn check_keys(pipeline: &Pipeline, records: &SchemaRef) -> Result<(), PublishErr
             Err(blame(pipeline.diagnose(At::SourceVersion, message, hint)))
         }
         Ok(field) if !can_version(field.data_type()) => {
-            let message = format!("source_version column `{name}` has type {}, which has no order of versions", field.data_type());
+            let message = format!(
+                "source_version column `{name}` has type {}, which has no order of versions",
+                field.data_type()
+            );
             Err(blame(pipeline.diagnose(At::SourceVersion, message, "use a number, a time or text")))
         }
         Ok(_) => Ok(()),
     }
+}
+
+/// Identities and versions mean the same for the whole life of a task: rows that the target holds under others could
+/// neither be found nor compared.
+async fn check_history(pipeline: &Pipeline, known: Known<'_>) -> Result<(), PublishError> {
+    let versions = known.state.task_versions(&pipeline.task).await?;
+    let Some(latest) = versions.last() else { return Ok(()) };
+    let definition: serde_json::Value = serde_json::from_str(&pipeline.canonical_json()).unwrap_or_default();
+    for (key, at) in [("identity", At::Identity), ("source_version", At::SourceVersion)] {
+        if definition[key] != latest.definition[key] {
+            let message =
+                format!("`{key}` was {} when task `{}` wrote its target", latest.definition[key], pipeline.task);
+            let hint = "it cannot change within a task: give the pipeline a new task id and a new target";
+            return Err(blame(pipeline.diagnose(at, message, hint)));
+        }
+    }
+    Ok(())
 }
 
 /// Every table that the pipeline names is an output, and every output holds its identity.
@@ -160,7 +199,11 @@ fn check_tables(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<(), Pub
     for name in pipeline.sink.tables().named() {
         if !outputs.iter().any(|o| o.name == name) {
             let message = format!("the mapper has no output `{name}`");
-            return Err(blame(pipeline.diagnose(At::Table(name.into()), message, format!("its outputs are {}", names()))));
+            return Err(blame(pipeline.diagnose(
+                At::Table(name.into()),
+                message,
+                format!("its outputs are {}", names()),
+            )));
         }
     }
     for output in outputs {

@@ -8,7 +8,7 @@ use arrow::csv::reader::Format;
 use arrow::csv::{ReaderBuilder, reader};
 use arrow::error::ArrowError;
 use gristmill_core::pins::DictionaryPin;
-use gristmill_core::schema::{Field, Schema, InvalidSchema};
+use gristmill_core::schema::{Field, InvalidSchema, Schema};
 use std::io::Cursor;
 
 /// Largest dictionary file.

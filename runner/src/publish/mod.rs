@@ -68,7 +68,14 @@ pub async fn publish(
     // Another process may have frozen the same id since the check.
     let source = FrozenSource { schema: source_schema, inferred: source_inferred };
     let frozen = state.freeze_source(&pipeline.task, &pipeline.schema, &source).await?;
-    check::same_schema(pipeline, At::SourceColumns, &pipeline.schema, "the source's columns", &frozen.schema, &source.schema)?;
+    check::same_schema(
+        pipeline,
+        At::SourceColumns,
+        &pipeline.schema,
+        "the source's columns",
+        &frozen.schema,
+        &source.schema,
+    )?;
     let frozen = state.freeze_schema(&pipeline.schema, &schema).await?;
     check::same_schema(pipeline, At::Schema, &pipeline.schema, "the change records", &frozen, &schema)?;
 

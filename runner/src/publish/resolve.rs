@@ -46,7 +46,11 @@ pub async fn resolve(
             && found != digest
         {
             let message = format!("{label} is {} here and now has other bytes ({})", found.short(), digest.short());
-            return Err(blame(pipeline.diagnose(at, message, "a label never moves: give the changed component a new version")));
+            return Err(blame(pipeline.diagnose(
+                at,
+                message,
+                "a label never moves: give the changed component a new version",
+            )));
         }
         contents.insert(digest, (ContentKind::Component, bytes));
         Ok(Some(Pin { label, component: digest, config: config.config_json.clone() }))

@@ -17,6 +17,7 @@ pub use receipt::{OutputReceipt, Receipt};
 use crate::record::{MappedOutput, OutputSchema};
 use gristmill_core::digest::Digest;
 use gristmill_core::id::{BatchId, Epoch, FencingToken, Micros, PartitionId, SchemaId, Sequence, TaskId};
+use std::collections::BTreeMap;
 use support::{check_batch, check_output, create_folder, not_open, now, unknown_output};
 
 /// A mapped batch on its way to a sink. `(task_id, batch_id)` is the dedupe key.
@@ -97,4 +98,7 @@ pub trait Sink: Send {
 
     /// Commits a batch.
     async fn write(&mut self, batch: &MappedBatch) -> Result<Receipt, SinkError>;
+
+    /// Live records of each output, as a reader of the target sees them now. May read the whole target.
+    async fn count(&mut self) -> Result<BTreeMap<String, u64>, SinkError>;
 }

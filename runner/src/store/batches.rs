@@ -156,7 +156,11 @@ impl BatchStore {
         if records.rows.num_rows() as u64 != manifest.record_count {
             return Err(StoreError::Damaged {
                 what: manifest.data_uri,
-                detail: format!("it has {} records, its manifest says {}", records.rows.num_rows(), manifest.record_count),
+                detail: format!(
+                    "it has {} records, its manifest says {}",
+                    records.rows.num_rows(),
+                    manifest.record_count
+                ),
                 hint: RESTORE.into(),
             });
         }

@@ -7,7 +7,9 @@ use std::io;
 /// A failure of the batch store or the state store. Whatever the variant, nothing half-written is ever visible.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    #[error("fenced while {doing}: this process held fencing token {held}, and the partition has been claimed again since")]
+    #[error(
+        "fenced while {doing}: this process held fencing token {held}, and the partition has been claimed again since"
+    )]
     Fenced { doing: &'static str, held: FencingToken },
     #[error("no space left while {doing}")]
     NoSpace { doing: String },

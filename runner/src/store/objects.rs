@@ -32,10 +32,12 @@ impl Objects {
     }
 
     fn key(&self, key: &str) -> Result<Path, StoreError> {
-        let refuse = |detail: String| StoreError::Damaged {
+        let refuse = |detail: String| {
+            StoreError::Damaged {
             what: format!("the object key `{key}`"),
             detail,
             hint: "keys stay below the store's root; the manifest or state that names this one was not written by this tool".into(),
+        }
         };
         // `Path::parse` refuses `..`, empty segments and absolute paths: a key from a manifest cannot leave the root.
         let parsed = Path::parse(key).map_err(|e| refuse(e.to_string()))?;

@@ -25,6 +25,10 @@ impl Layout {
         Self { prefix }
     }
 
+    pub(super) fn prefix(&self) -> &Path {
+        &self.prefix
+    }
+
     /// Whether an output of this name would mix with the sink's own objects.
     pub(super) fn is_reserved(output: &str) -> bool {
         output.eq_ignore_ascii_case(OWN)

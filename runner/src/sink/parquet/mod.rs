@@ -33,6 +33,7 @@ use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use objects::Created;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Where a dataset is.
@@ -42,15 +43,17 @@ pub struct ParquetSinkOptions {
     pub store: Arc<dyn ObjectStore>,
     /// The dataset's place in the store.
     pub prefix: Path,
+    /// Output of the mapper → folder of the dataset; an output that is not named here has a folder of its own name.
+    pub tables: BTreeMap<String, String>,
 }
 
 impl ParquetSinkOptions {
     /// A dataset in a local folder, which is created when it is not there. Files and folders are synced.
-    pub fn local(folder: &std::path::Path) -> Result<Self, SinkError> {
+    pub fn local(folder: &std::path::Path, tables: BTreeMap<String, String>) -> Result<Self, SinkError> {
         super::create_folder(folder)?;
         let store = LocalFileSystem::new_with_prefix(folder)
             .map_err(|error| failed(format!("opening the folder {}", folder.display()), error))?;
-        Ok(Self { store: Arc::new(store.with_fsync(true)), prefix: Path::default() })
+        Ok(Self { store: Arc::new(store.with_fsync(true)), prefix: Path::default(), tables })
     }
 }
 
@@ -73,6 +76,7 @@ enum Attempt {
 pub struct ParquetSink {
     store: Arc<dyn ObjectStore>,
     layout: Layout,
+    tables: BTreeMap<String, String>,
     opened: Option<Opened>,
 }
 
@@ -80,20 +84,33 @@ pub struct ParquetSink {
 struct Opened {
     tenure: Tenure,
     /// In the mapper's order.
-    outputs: Vec<(String, SchemaRef)>,
+    outputs: Vec<OpenedOutput>,
     log: Log,
+}
+
+#[derive(Debug)]
+struct OpenedOutput {
+    name: String,
+    table: String,
+    schema: SchemaRef,
 }
 
 impl ParquetSink {
     pub fn new(options: ParquetSinkOptions) -> Self {
-        Self { store: options.store, layout: Layout::new(options.prefix), opened: None }
+        Self { store: options.store, layout: Layout::new(options.prefix), tables: options.tables, opened: None }
+    }
+
+    /// The folder of an output.
+    fn table(&self, output: &str) -> String {
+        self.tables.get(output).map_or(output, String::as_str).to_owned()
     }
 
     async fn open_now(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError> {
         self.opened = None;
-        for (place, output) in outputs.iter().enumerate() {
+        let tables: Vec<_> = outputs.iter().map(|o| OutputSchema { name: self.table(&o.name), ..o.clone() }).collect();
+        for (place, output) in tables.iter().enumerate() {
             schema::check(output)?;
-            if let Some(other) = outputs[..place].iter().find(|other| other.name.eq_ignore_ascii_case(&output.name)) {
+            if let Some(other) = tables[..place].iter().find(|other| other.name.eq_ignore_ascii_case(&output.name)) {
                 return Err(SinkError::Mismatch {
                     what: format!("the outputs `{}` and `{}` differ only in case", other.name, output.name),
                     hint: "some stores take them for one folder: rename one of them".into(),
@@ -103,13 +120,16 @@ impl ParquetSink {
         let folder = self.layout.log(&tenure.task_id, &tenure.partition_id);
         let mut log = Log::open(self.store.clone(), folder).await?;
         log.admit(tenure.fencing_token)?;
-        for output in outputs {
+        for output in &tables {
             schema::record(&*self.store, &self.layout, output).await?;
         }
         reach(FaultPoint::SinkFenceBefore);
         log.append(Entry::Fence { fencing_token: tenure.fencing_token }).await?;
         reach(FaultPoint::SinkFenceAfter);
-        let outputs = outputs.iter().map(|output| (output.name.clone(), output.schema.clone())).collect();
+        let opened = outputs.iter().zip(tables);
+        let outputs = opened
+            .map(|(output, table)| OpenedOutput { name: output.name.clone(), table: table.name, schema: table.schema })
+            .collect();
         self.opened = Some(Opened { tenure: tenure.clone(), outputs, log });
         Ok(())
     }
@@ -123,12 +143,12 @@ impl ParquetSink {
             return receipt.of_same_content(batch);
         }
         let mut files = Vec::with_capacity(batch.outputs.len());
-        for output in &batch.outputs {
+        for (output, place) in batch.outputs.iter().zip(&opened.outputs) {
             let bytes = tokio::task::block_in_place(|| data::encode(output, batch.batch_id))?;
-            let relative = Layout::data(&output.name, batch.batch_id);
+            let relative = Layout::data(&place.table, batch.batch_id);
             let bytes = data::put(&*self.store, &self.layout.absolute(&relative), bytes, output).await?;
             files.push(PublishedFile {
-                output: output.name.clone(),
+                output: place.table.clone(),
                 path: relative.to_string(),
                 rows: output.rows.num_rows() as u64,
                 bytes: bytes.len() as u64,
@@ -158,7 +178,7 @@ impl Opened {
         super::check_batch(batch, &self.tenure)?;
         for (place, output) in batch.outputs.iter().enumerate() {
             match self.outputs.get(place) {
-                Some((name, schema)) if *name == output.name => super::check_output(output, schema)?,
+                Some(place) if place.name == output.name => super::check_output(output, &place.schema)?,
                 _ => return Err(super::unknown_output(&output.name)),
             }
         }
@@ -249,6 +269,16 @@ impl Sink for ParquetSink {
 
     async fn write(&mut self, batch: &MappedBatch) -> Result<Receipt, SinkError> {
         self.write_now(batch).await
+    }
+
+    async fn count(&mut self) -> Result<BTreeMap<String, u64>, SinkError> {
+        let opened = self.opened.as_ref().ok_or_else(super::not_open)?;
+        let mut counts = BTreeMap::new();
+        for output in &opened.outputs {
+            let current = read_current(&*self.store, self.layout.prefix(), &output.table).await?;
+            counts.insert(output.name.clone(), current.map_or(0, |rows| rows.num_rows() as u64));
+        }
+        Ok(counts)
     }
 }
 

@@ -10,6 +10,7 @@ use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStoreExt,
     PutMultipartOptions, PutOptions, PutPayload, PutResult,
 };
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use tempfile::TempDir;
 
@@ -21,7 +22,7 @@ struct Folder {
 
 impl Folder {
     fn options(&self) -> ParquetSinkOptions {
-        let options = ParquetSinkOptions::local(&self.outside.path().join("data")).unwrap();
+        let options = ParquetSinkOptions::local(&self.outside.path().join("data"), BTreeMap::new()).unwrap();
         ParquetSinkOptions { prefix: Path::from("set"), ..options }
     }
 }
@@ -141,7 +142,8 @@ impl ObjectStore for Scripted {
             Some(Fault::NoSpace) => Err(generic(Box::new(std::io::Error::from(std::io::ErrorKind::StorageFull)))),
             Some(Fault::OwnerOpens) => {
                 let store = self.inner.clone();
-                let mut owner = ParquetSink::new(ParquetSinkOptions { store, prefix: Path::default() });
+                let mut owner =
+                    ParquetSink::new(ParquetSinkOptions { store, prefix: Path::default(), tables: BTreeMap::new() });
                 owner.open(&tenure(2), &outputs()).await.unwrap();
                 self.inner.put_opts(at, payload, options).await
             }
@@ -208,7 +210,8 @@ impl Scripted {
 }
 
 async fn open(store: &Arc<Scripted>, token: u64) -> ParquetSink {
-    let mut sink = ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default() });
+    let mut sink =
+        ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default(), tables: BTreeMap::new() });
     sink.open(&tenure(token), &outputs()).await.unwrap();
     sink
 }
@@ -471,7 +474,8 @@ async fn damage_is_found_before_rows_are_believed() {
     let store = written().await;
     store.inner.put(&entry(4), "{\"kind\":\"fence/2\"}".into()).await.unwrap();
     assert!(read(&store).await.unwrap_err().to_string().contains("cannot be read"));
-    let mut sink = ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default() });
+    let mut sink =
+        ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default(), tables: BTreeMap::new() });
     let refused = sink.open(&tenure(2), &outputs()).await.unwrap_err();
     assert!(matches!(refused, SinkError::Permanent { .. }), "{refused}");
 }

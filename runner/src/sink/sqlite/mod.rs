@@ -21,7 +21,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-use table::Table;
+use table::{DELETED_AT, Table};
 
 /// Where rows go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,6 +159,18 @@ impl Sink for SqliteSink {
 
     async fn write(&mut self, batch: &MappedBatch) -> Result<Receipt, SinkError> {
         tokio::task::block_in_place(|| self.opened()?.write_now(batch))
+    }
+
+    async fn count(&mut self) -> Result<BTreeMap<String, u64>, SinkError> {
+        let opened = self.opened()?;
+        tokio::task::block_in_place(|| {
+            let count = |table: &Table| -> Result<u64, SinkError> {
+                let sql = format!("SELECT count(*) FROM {} WHERE {DELETED_AT} IS NULL", table::quoted(&table.name));
+                let rows = opened.connection.query_row(&sql, [], |row| row.get::<_, i64>(0));
+                rows.map(i64::unsigned_abs).map_err(|error| failed("counting records", error))
+            };
+            opened.tables.iter().map(|(output, table)| Ok((output.clone(), count(table)?))).collect()
+        })
     }
 }
 

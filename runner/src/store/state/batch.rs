@@ -68,7 +68,8 @@ pub struct ReceiptRow {
     pub recorded_at: Micros,
 }
 
-const COLUMNS: &str = "SELECT batch_id, task_id, task_version, partition_id, epoch, sequence, schema_id, state, fencing_token,
+const COLUMNS: &str =
+    "SELECT batch_id, task_id, task_version, partition_id, epoch, sequence, schema_id, state, fencing_token,
     created_at, record_count, dead_letter_count, data_bytes, manifest_digest FROM batch";
 
 impl StateStore {
@@ -102,7 +103,8 @@ impl StateStore {
         let done = sqlx::query(concat!(
             "UPDATE batch SET state = 'READY', record_count = ?5, dead_letter_count = ?6, data_bytes = ?7,
              manifest_digest = ?8, ready_at = ?9
-             WHERE batch_id = ?4 AND state = 'WRITING' AND ", held!()
+             WHERE batch_id = ?4 AND state = 'WRITING' AND ",
+            held!()
         ))
         .bind(tenure.task_id.as_str())
         .bind(tenure.partition_id.as_str())
@@ -124,15 +126,14 @@ impl StateStore {
     /// Forgets a batch that never became READY.
     pub(in crate::store) async fn discard_batch(&self, tenure: &Tenure, batch_id: BatchId) -> Result<(), StoreError> {
         const DOING: &str = "discarding an unfinished batch";
-        let done =
-            sqlx::query(concat!("DELETE FROM batch WHERE batch_id = ?4 AND state = 'WRITING' AND ", held!()))
-                .bind(tenure.task_id.as_str())
-                .bind(tenure.partition_id.as_str())
-                .bind(tenure.fencing_token.get() as i64)
-                .bind(batch_id.to_string())
-                .execute(&self.pool)
-                .await
-                .map_err(StoreError::database(DOING))?;
+        let done = sqlx::query(concat!("DELETE FROM batch WHERE batch_id = ?4 AND state = 'WRITING' AND ", held!()))
+            .bind(tenure.task_id.as_str())
+            .bind(tenure.partition_id.as_str())
+            .bind(tenure.fencing_token.get() as i64)
+            .bind(batch_id.to_string())
+            .execute(&self.pool)
+            .await
+            .map_err(StoreError::database(DOING))?;
         fenced_unless(done.rows_affected() == 1, tenure, DOING)
     }
 
@@ -149,7 +150,8 @@ impl StateStore {
         let batch_id = receipt.batch_id();
         let mut tx = self.begin(DOING).await?;
         let done = sqlx::query(concat!(
-            "UPDATE batch SET state = 'COMMITTED' WHERE batch_id = ?4 AND state IN ('READY', 'COMMITTED') AND ", held!()
+            "UPDATE batch SET state = 'COMMITTED' WHERE batch_id = ?4 AND state IN ('READY', 'COMMITTED') AND ",
+            held!()
         ))
         .bind(tenure.task_id.as_str())
         .bind(tenure.partition_id.as_str())
@@ -198,7 +200,8 @@ impl StateStore {
         const DOING: &str = "quarantining a batch";
         let done = sqlx::query(concat!(
             "UPDATE batch SET state = 'QUARANTINED'
-             WHERE task_id = ?1 AND partition_id = ?2 AND epoch = ?4 AND sequence >= ?5 AND state = 'READY' AND ", held!()
+             WHERE task_id = ?1 AND partition_id = ?2 AND epoch = ?4 AND sequence >= ?5 AND state = 'READY' AND ",
+            held!()
         ))
         .bind(tenure.task_id.as_str())
         .bind(tenure.partition_id.as_str())
@@ -214,8 +217,11 @@ impl StateStore {
 
     /// The batches of a task, oldest first.
     pub async fn batches(&self, task_id: &TaskId) -> Result<Vec<BatchRow>, StoreError> {
-        self.select(&format!("{COLUMNS} WHERE task_id = ?1 ORDER BY epoch, partition_id, sequence, batch_id"), task_id.as_str())
-            .await
+        self.select(
+            &format!("{COLUMNS} WHERE task_id = ?1 ORDER BY epoch, partition_id, sequence, batch_id"),
+            task_id.as_str(),
+        )
+        .await
     }
 
     /// One batch.
@@ -281,7 +287,9 @@ fn batch_row(row: &SqliteRow) -> Result<BatchRow, StoreError> {
     Ok(BatchRow {
         batch_id: parsed(row, "batch_id")?,
         task_id: parsed(row, "task_id")?,
-        task_version: TaskVersion::new(u32::try_from(int(row, "task_version")?).map_err(|e| damaged("task_version", &e))?),
+        task_version: TaskVersion::new(
+            u32::try_from(int(row, "task_version")?).map_err(|e| damaged("task_version", &e))?,
+        ),
         partition_id: parsed(row, "partition_id")?,
         epoch: Epoch::new(unsigned(row, "epoch")?),
         sequence: Sequence::new(unsigned(row, "sequence")?),

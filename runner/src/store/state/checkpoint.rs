@@ -22,16 +22,18 @@ pub struct Resume {
     pub deliver: Vec<BatchRow>,
 }
 
-const COLUMNS: &str = "SELECT task_id, partition_id, epoch, version, cursor, last_sequence, last_batch_id, fencing_token, updated_at
+const COLUMNS: &str =
+    "SELECT task_id, partition_id, epoch, version, cursor, last_sequence, last_batch_id, fencing_token, updated_at
     FROM checkpoint";
 
 impl StateStore {
     /// The checkpoint of a partition's latest epoch, and what has to be done before reading on.
     pub async fn resume(&self, tenure: &Tenure) -> Result<Result<Resume, Inconsistent>, StoreError> {
         let (task, partition) = (&tenure.task_id, &tenure.partition_id);
-        let checkpoint = self.latest_checkpoint(task, partition).await?.unwrap_or_else(|| {
-            Checkpoint::start(task.clone(), partition.clone(), Epoch::new(1), FencingToken::new(0))
-        });
+        let checkpoint = self
+            .latest_checkpoint(task, partition)
+            .await?
+            .unwrap_or_else(|| Checkpoint::start(task.clone(), partition.clone(), Epoch::new(1), FencingToken::new(0)));
         let after = self.batches_after(tenure, checkpoint.epoch, checkpoint.last_sequence).await?;
         let known: Vec<_> = after
             .iter()
@@ -107,7 +109,11 @@ impl StateStore {
     }
 
     /// The checkpoint of a partition's latest epoch.
-    pub async fn latest_checkpoint(&self, task: &TaskId, partition: &PartitionId) -> Result<Option<Checkpoint>, StoreError> {
+    pub async fn latest_checkpoint(
+        &self,
+        task: &TaskId,
+        partition: &PartitionId,
+    ) -> Result<Option<Checkpoint>, StoreError> {
         let sql = format!("{COLUMNS} WHERE task_id = ?1 AND partition_id = ?2 ORDER BY epoch DESC LIMIT 1");
         let row = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(task.as_str())

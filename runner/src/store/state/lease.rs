@@ -67,9 +67,9 @@ impl StateStore {
     /// Keeps a tenure alive until `until`.
     pub async fn renew_lease(&self, tenure: &Tenure, until: Micros) -> Result<(), StoreError> {
         const DOING: &str = "renewing the lease";
-        let done = sqlx::query(concat!(
-            "UPDATE lease SET lease_until = ?4 WHERE task_id = ?1 AND partition_id = ?2 AND fencing_token = ?3"
-        ))
+        let done = sqlx::query(
+            "UPDATE lease SET lease_until = ?4 WHERE task_id = ?1 AND partition_id = ?2 AND fencing_token = ?3",
+        )
         .bind(tenure.task_id.as_str())
         .bind(tenure.partition_id.as_str())
         .bind(tenure.fencing_token.get() as i64)

@@ -49,7 +49,11 @@ impl StateStore {
             .map_err(StoreError::database("recording a label"))?;
         match self.labelled(label).await? {
             Some(found) if found != digest => Err(StoreError::Refused {
-                what: format!("{label} is {} here, and a label never moves: these bytes are {}", found.short(), digest.short()),
+                what: format!(
+                    "{label} is {} here, and a label never moves: these bytes are {}",
+                    found.short(),
+                    digest.short()
+                ),
                 hint: "give the changed component a new version".into(),
             }),
             _ => Ok(()),
@@ -79,14 +83,19 @@ impl StateStore {
     }
 
     /// The source columns of a task under a schema id.
-    pub async fn frozen_source(&self, task_id: &TaskId, schema_id: &SchemaId) -> Result<Option<FrozenSource>, StoreError> {
+    pub async fn frozen_source(
+        &self,
+        task_id: &TaskId,
+        schema_id: &SchemaId,
+    ) -> Result<Option<FrozenSource>, StoreError> {
         let row = sqlx::query("SELECT definition, inferred FROM source_schema WHERE task_id = ?1 AND schema_id = ?2")
             .bind(task_id.as_str())
             .bind(schema_id.as_str())
             .fetch_optional(&self.pool)
             .await
             .map_err(StoreError::database("reading the source's columns"))?;
-        row.map(|row| Ok(FrozenSource { schema: json(&row, "definition")?, inferred: int(&row, "inferred")? != 0 })).transpose()
+        row.map(|row| Ok(FrozenSource { schema: json(&row, "definition")?, inferred: int(&row, "inferred")? != 0 }))
+            .transpose()
     }
 
     /// Freezes a schema under its id. Returns what is frozen there, which is `schema` unless the id was taken.
@@ -132,12 +141,14 @@ impl StateStore {
         let digest = hasher.finish().to_string();
 
         let mut tx = self.begin(DOING).await?;
-        let latest = sqlx::query("SELECT version, digest FROM task_version WHERE task_id = ?1 ORDER BY version DESC LIMIT 1")
-            .bind(task_id.as_str())
-            .fetch_optional(&mut *tx)
-            .await
-            .map_err(StoreError::database(DOING))?;
-        let latest = latest.map(|row| Ok::<_, StoreError>((int(&row, "version")?, text(&row, "digest")?))).transpose()?;
+        let latest =
+            sqlx::query("SELECT version, digest FROM task_version WHERE task_id = ?1 ORDER BY version DESC LIMIT 1")
+                .bind(task_id.as_str())
+                .fetch_optional(&mut *tx)
+                .await
+                .map_err(StoreError::database(DOING))?;
+        let latest =
+            latest.map(|row| Ok::<_, StoreError>((int(&row, "version")?, text(&row, "digest")?))).transpose()?;
         let version = match latest {
             Some((version, found)) if found == digest => return version_of(version),
             Some((version, _)) => version + 1,
