@@ -157,7 +157,8 @@ fn cases(places: &Places, host: &Host) -> Result<[Case; 2], Failure> {
     )?;
     let mut output = normalize.planned.process(&normalize.rows, &normalize.operations)?;
     let records = output.outputs.swap_remove(0).rows;
-    let map = case("flights-map@0.1.0", Stage::Map, MAP_CONFIG, records, gristmill_guest::native::process::<FlightsMap>)?;
+    let map =
+        case("flights-map@0.1.0", Stage::Map, MAP_CONFIG, records, gristmill_guest::native::process::<FlightsMap>)?;
     Ok([normalize, map])
 }
 
@@ -221,7 +222,8 @@ pub fn ns_per_row(places: &Places, quick: bool, report: &mut Report) -> Result<(
     let component = host.load(&places.component("identity@0.1.0")?)?;
     let texts = StringArray::from_iter_values((0..ROWS).map(|row| format!("N{:05}", row * 7919 % 100_000)));
     let numbers = Int64Array::from_iter_values(0..ROWS as i64);
-    let schema = Schema::new(vec![Field::new("text", DataType::Utf8, true), Field::new("number", DataType::Int64, true)]);
+    let schema =
+        Schema::new(vec![Field::new("text", DataType::Utf8, true), Field::new("number", DataType::Int64, true)]);
     let two = RecordBatch::try_new(Arc::new(schema), vec![Arc::new(texts), Arc::new(numbers)])?;
     for (name, rows, goal) in [
         ("boundary.ns_per_row", two, Goal::AtMost(20.0)),

@@ -46,7 +46,10 @@ impl Rows {
             let declared = |(name, kind, key): &(String, String, bool)| {
                 format!("{name} {kind}{}", if *key { " PRIMARY KEY" } else { "" })
             };
-            create.push(format!("CREATE TABLE {table} ({})", columns.iter().map(declared).collect::<Vec<_>>().join(", ")));
+            create.push(format!(
+                "CREATE TABLE {table} ({})",
+                columns.iter().map(declared).collect::<Vec<_>>().join(", ")
+            ));
             let parameters: Vec<_> = (1..=columns.len()).map(|number| format!("?{number}")).collect();
             insert.push(format!("INSERT INTO {table} VALUES ({})", parameters.join(", ")));
             let names: Vec<_> = columns.iter().map(|(name, ..)| name.as_str()).collect();

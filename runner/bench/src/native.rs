@@ -50,9 +50,6 @@ pub fn batch(crossing: &Crossing) -> raw::Batch {
     let node = |(length, null_count): &(u32, u32)| raw::Node { length: *length, null_count: *null_count };
     raw::Batch {
         rows: crossing.rows,
-        columns: raw::Columns {
-            nodes: crossing.nodes.iter().map(node).collect(),
-            buffers: crossing.buffers.clone(),
-        },
+        columns: raw::Columns { nodes: crossing.nodes.iter().map(node).collect(), buffers: crossing.buffers.clone() },
     }
 }

@@ -132,7 +132,13 @@ pub fn peak_memory(places: &Places, quick: bool, report: &mut Report) -> Result<
         }
         let peak = Rounds::of(peak);
         peaks.push(peak.median);
-        report.figure(name, "MiB", &peak, Goal::AtMost(256.0), json!({ "rows": rows, "rows_per_s": Rounds::of(rates) }));
+        report.figure(
+            name,
+            "MiB",
+            &peak,
+            Goal::AtMost(256.0),
+            json!({ "rows": rows, "rows_per_s": Rounds::of(rates) }),
+        );
     }
     let growth = Rounds::of(vec![(peaks[1] / peaks[0] - 1.0) * 100.0]);
     report.figure("rss_mib.growth", "%", &growth, Goal::AtMost(10.0), json!({}));

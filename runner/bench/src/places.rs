@@ -22,7 +22,9 @@ impl Places {
         std::fs::create_dir_all(&bench)?;
         let gristmill = profile.join("gristmill");
         if !gristmill.exists() {
-            return Err(format!("{} is missing: build it with `-p gristmill -p gristmill-bench`", gristmill.display()).into());
+            return Err(
+                format!("{} is missing: build it with `-p gristmill -p gristmill-bench`", gristmill.display()).into()
+            );
         }
         let components =
             std::env::var_os("GRISTMILL_COMPONENTS").map_or_else(|| target.join("components"), PathBuf::from);

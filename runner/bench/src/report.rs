@@ -46,7 +46,8 @@ impl Report {
         );
         eprintln!("{line}");
         self.lines.push(line);
-        let entry = json!({ "value": value, "unit": unit, "rounds": rounds, "goal": goal_text, "met": met, "detail": detail });
+        let entry =
+            json!({ "value": value, "unit": unit, "rounds": rounds, "goal": goal_text, "met": met, "detail": detail });
         self.figures.insert(name.to_owned(), entry);
     }
 

@@ -188,7 +188,10 @@ mod tests {
         assert_eq!(timestamp(-1, TimeUnit::Second), "1969-12-31T23:59:59Z");
         assert_eq!(timestamp(1, TimeUnit::Millisecond), "1970-01-01T00:00:00.001Z");
         assert_eq!(timestamp(-1, TimeUnit::Nanosecond), "1969-12-31T23:59:59.999999999Z");
-        assert_eq!(written(|out| push_timestamp(0, TimeUnit::Second, false, &mut LastDay::default(), out)), "1970-01-01T00:00:00");
+        assert_eq!(
+            written(|out| push_timestamp(0, TimeUnit::Second, false, &mut LastDay::default(), out)),
+            "1970-01-01T00:00:00"
+        );
         assert_eq!(written(|out| push_time(86_399_999_999, TimeUnit::Microsecond, out)), "23:59:59.999999");
         assert_eq!(written(|out| push_date(-719_529, out)), "-000001-12-31");
         assert_eq!(written(|out| push_date(2_932_897, out)), "+010000-01-01");
