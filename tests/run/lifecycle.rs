@@ -168,3 +168,44 @@ fn identity_and_versions_mean_the_same_for_the_life_of_a_task() {
         assert!(answer.stderr.contains("cannot change within a task"), "{}", answer.stderr);
     }
 }
+
+#[test]
+fn a_target_that_lacks_committed_batches_stops_the_task() {
+    for sink in [r#"sqlite: { url: "sqlite://target.db", table: orders }"#, "parquet: { url: target/ }"] {
+        let workspace = orders::workspace("");
+        let pipeline = orders::pipeline("").replace("sqlite: { url: \"sqlite://target.db\", table: orders }", sink);
+        workspace.write("pipeline.yaml", pipeline);
+        workspace.write("data/a.csv", lines(0..3, "a", 1));
+        workspace.run().expect(0);
+        for part in ["target.db", "target.db-wal", "target.db-shm", "target"] {
+            let path = workspace.path(part);
+            let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+        }
+        workspace.write("data/b.csv", lines(3..6, "b", 1));
+        let answer = workspace.gristmill(&["run", "--once", "pipeline.yaml"]).expect(3);
+        assert!(answer.stderr.contains("the target lacks batch"), "{}", answer.stderr);
+        // What the hint says: a new state fills the new target.
+        workspace.gristmill(&["--state", "again", "run", "--once", "pipeline.yaml"]).expect(0);
+    }
+}
+
+#[test]
+fn a_state_older_than_its_target_is_stopped_however_often_it_starts() {
+    for sink in [r#"sqlite: { url: "sqlite://target.db", table: orders }"#, "parquet: { url: target/ }"] {
+        let workspace = orders::workspace("");
+        let pipeline = orders::pipeline("").replace("sqlite: { url: \"sqlite://target.db\", table: orders }", sink);
+        workspace.write("pipeline.yaml", pipeline);
+        workspace.write("data/a.csv", lines(0..3, "a", 1));
+        workspace.run().expect(0);
+        std::fs::remove_dir_all(workspace.path(".gristmill")).unwrap();
+        let first = workspace.run();
+        // Its tokens start anew: first the fence stops it, then, once they are large enough, its ignorance.
+        let second = workspace.run();
+        for answer in [first, second] {
+            assert!(matches!(answer.code, Some(1 | 3)), "{}", answer.stdout);
+        }
+        let third = workspace.run().expect(3);
+        assert!(third.stdout.contains("which this state does not know"), "{}", third.stdout);
+        assert_eq!(workspace.state::<i64>("SELECT count(*) FROM batch"), 0, "nothing was read");
+    }
+}

@@ -127,6 +127,11 @@ mod tests {
       "label": "flights-map@1.0.0",
       "component": "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
       "config": "{}"
+    },
+    "limits": {
+      "deadlineMs": 10000,
+      "memoryMaxBytes": 536870912,
+      "outputMaxBytes": 100663296
     }
   },
   "sourceState": {

@@ -18,6 +18,18 @@ pub struct Pins {
     pub map: Option<Pin>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dictionaries: BTreeMap<String, DictionaryPin>,
+    /// None: no stage runs a component.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<LimitsPin>,
+}
+
+/// What one call of a component may use. A row that breaks a limit is refused, so the limits decide what a replay gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LimitsPin {
+    pub deadline_ms: u64,
+    pub memory_max_bytes: u64,
+    pub output_max_bytes: u64,
 }
 
 /// A component with its configuration.

@@ -205,7 +205,7 @@ pub(super) struct RawBatch {
     #[serde(default)]
     #[schemars(schema_with = "size_schema")]
     pub max_bytes: Option<Located<Scalar>>,
-    /// How long a batch may wait for more records. Default: `2s`.
+    /// How long a batch may wait for more records of a source that goes on and on; files never make it wait. Default: `2s`.
     #[serde(default)]
     #[schemars(schema_with = "duration_schema")]
     pub max_age: Option<Located<Scalar>>,

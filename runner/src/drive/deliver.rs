@@ -12,6 +12,7 @@ use gristmill_core::checkpoint::Checkpoint;
 use gristmill_core::dead_letter::{DeadLetter, DeadLetterClass, RecordPosition, RefusedAt};
 use gristmill_core::lease::Tenure;
 use std::sync::Arc;
+use tokio::sync::watch;
 
 pub(super) struct Delivery {
     pub tenure: Tenure,
@@ -22,6 +23,8 @@ pub(super) struct Delivery {
     pub budget: DeadLetterBudget,
     pub checkpoint: Checkpoint,
     pub progress: Arc<Progress>,
+    /// A stop does not wait for a target that does not answer.
+    pub stop: watch::Receiver<bool>,
 }
 
 impl Delivery {
@@ -30,7 +33,20 @@ impl Delivery {
         if self.opened.as_ref().is_some_and(|opened| Arc::ptr_eq(opened, &mapper)) {
             return Ok(());
         }
-        self.sink.open(&self.tenure, &mapper.outputs).await.map_err(|error| RunError::Sink { error, batch: None })?;
+        let failed = |error| RunError::Sink { error, batch: None };
+        self.sink.open(&self.tenure, &mapper.outputs).await.map_err(failed)?;
+        // A fence stops owners, not histories: a state that was restored or made anew beside an older target would soon
+        // hold a large enough token, and give out places and file numbers that the target already knows.
+        if let Some(batch) = self.sink.last_batch().await.map_err(failed)?
+            && self.state.batch(batch).await?.is_none()
+        {
+            return Err(RunError::TargetAhead { batch });
+        }
+        if let Some(batch) = self.checkpoint.last_batch_id
+            && self.sink.find_receipt(&self.tenure.task_id, batch).await.map_err(failed)?.is_none()
+        {
+            return Err(RunError::TargetBehind { batch });
+        }
         self.opened = Some(mapper);
         Ok(())
     }
@@ -94,7 +110,10 @@ impl Delivery {
             };
             let Some(delay) = delays.next() else { return Err(SinkError::Transient { doing, source }) };
             tracing::warn!(batch = %rows.batch_id, doing, error = %source, retry_in = ?delay, "the target did not answer");
-            tokio::time::sleep(delay).await;
+            tokio::select! {
+                () = tokio::time::sleep(delay) => {}
+                _ = self.stop.wait_for(|stop| *stop) => return Err(SinkError::Transient { doing, source }),
+            }
             match self.sink.find_receipt(&rows.task_id, rows.batch_id).await {
                 Ok(Some(receipt)) => return Ok(receipt),
                 Ok(None) | Err(SinkError::Transient { .. }) => {}

@@ -51,6 +51,10 @@ pub enum RunError {
     },
     #[error("partition is worked by {by} until {}", time(*until))]
     LeaseHeld { by: String, until: Micros },
+    #[error("the target holds batch {batch} of this task, which this state does not know")]
+    TargetAhead { batch: BatchId },
+    #[error("the target lacks batch {batch}, which this state has committed")]
+    TargetBehind { batch: BatchId },
     #[error("the state contradicts itself: {0}")]
     Inconsistent(#[from] Inconsistent),
     #[error("refused to advance the checkpoint: {0}")]
@@ -86,7 +90,11 @@ impl RunError {
                 SinkError::Fenced { .. } => Kind::Fenced,
                 SinkError::NoSpace { .. } | SinkError::Mismatch { .. } | SinkError::Permanent { .. } => Kind::Person,
             },
-            Self::Normalize { .. } | Self::Map { .. } | Self::TooManyDeadLetters { .. } => Kind::Person,
+            Self::Normalize { .. }
+            | Self::Map { .. }
+            | Self::TooManyDeadLetters { .. }
+            | Self::TargetAhead { .. }
+            | Self::TargetBehind { .. } => Kind::Person,
             Self::LeaseHeld { .. } => Kind::Fenced,
             Self::Inconsistent(_) | Self::OutOfOrder(_) | Self::Panicked(_) => Kind::Bug,
         }
@@ -107,7 +115,10 @@ impl RunError {
             Self::TooManyDeadLetters { batch: Some(batch), .. }
             | Self::Map { batch, .. }
             | Self::Sink { batch: Some(batch), .. } => stays_ready(batch),
-            Self::LeaseHeld { .. } | Self::Sink { batch: None, .. } => "nothing was read or written".into(),
+            Self::LeaseHeld { .. }
+            | Self::Sink { batch: None, .. }
+            | Self::TargetAhead { .. }
+            | Self::TargetBehind { .. } => "nothing was read or written".into(),
             Self::Store(_) | Self::Inconsistent(_) | Self::OutOfOrder(_) | Self::Panicked(_) => {
                 "committed batches are safe; what is READY is delivered by the next run".into()
             }
@@ -152,7 +163,16 @@ impl RunError {
             Self::TooManyDeadLetters { .. } => {
                 "fix the source or the component, or raise dead_letters in the pipeline".into()
             }
-            Self::LeaseHeld { .. } => "stop the other process, or wait until its lease ends".into(),
+            Self::LeaseHeld { .. } => "stop the other process first; its lease ends with it".into(),
+            Self::TargetBehind { .. } => {
+                "the target was restored from an older copy, emptied or replaced: bring it back, or fill a new target from the \
+                 source with a new --state folder"
+                    .into()
+            }
+            Self::TargetAhead { .. } => {
+                "the state was restored from an older copy, or made anew: restore the newer state, or give the task a new target"
+                    .into()
+            }
             Self::Inconsistent(_) | Self::OutOfOrder(_) | Self::Panicked(_) => {
                 "this is a bug in gristmill: please report it together with the output of `gristmill doctor --json`"
                     .into()
@@ -161,4 +181,5 @@ impl RunError {
     }
 }
 
-const FENCED: &str = "another process has taken this partition over; let it work, or stop it before running again";
+const FENCED: &str = "another process has taken this partition over: let it work, or stop it before running again; if there is none, this \
+                      state is older than its target: restore the newer state, or give the task a new target";

@@ -86,7 +86,11 @@ impl Extraction {
                 Err(SourceError::Transient { doing, source }) => match delays.next() {
                     Some(delay) => {
                         tracing::warn!(doing, error = %source, retry_in = ?delay, "the source did not answer");
-                        tokio::time::sleep(delay).await;
+                        tokio::select! {
+                            () = tokio::time::sleep(delay) => {}
+                            // The caller looks at the stop before it polls again.
+                            _ = self.stop.wait_for(|stop| *stop) => return Ok(Poll::Settling(Duration::ZERO)),
+                        }
                     }
                     None => return Err(SourceError::Transient { doing, source }),
                 },

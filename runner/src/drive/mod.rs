@@ -118,6 +118,7 @@ async fn drive(
         budget: budget.clone(),
         checkpoint: resume.checkpoint,
         progress: progress.clone(),
+        stop: stop.clone(),
     };
     let mut mapping = Mapping { mappers };
     // Before anything is read.
@@ -189,9 +190,14 @@ async fn deliver_all(
             }
             next = incoming.recv() => next,
         };
-        match next {
-            Some(batch) => delivery.deliver(batch, summary).await?,
-            None => return Ok(()),
+        let Some(batch) = next else { return Ok(()) };
+        match delivery.deliver(batch, summary).await {
+            Err(e) if *stop.borrow() && e.kind() == Kind::Transient => {
+                tracing::warn!(error = %e, "stopped while the target did not answer; the batch stays READY");
+                summary.interrupted = true;
+                return Ok(());
+            }
+            delivered => delivered?,
         }
     }
 }

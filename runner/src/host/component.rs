@@ -3,7 +3,7 @@
 use super::bindings::TransformerPre;
 use super::cache::Cache;
 use super::call::CallState;
-use super::engine::{Protections, engine};
+use super::engine::{Protections, check_limits, engine};
 use super::fault::{ComponentError, HostError};
 use super::limits::{COMPONENT_MAX_BYTES, HostLimits};
 use gristmill_core::digest::Digest;
@@ -25,7 +25,7 @@ pub struct Host(Arc<Inner>);
 
 struct Inner {
     engine: Engine,
-    cache: Cache,
+    cache: Arc<Cache>,
     limits: HostLimits,
 }
 
@@ -36,9 +36,17 @@ impl Host {
     }
 
     pub(super) fn with(cache_dir: &Path, limits: HostLimits, protections: Protections) -> Result<Self, HostError> {
-        let engine = engine(&limits, protections)?;
-        let cache = Cache::open(cache_dir, &engine)?;
+        check_limits(&limits)?;
+        let engine = engine(protections)?;
+        let cache = Arc::new(Cache::open(cache_dir, &engine)?);
         Ok(Self(Arc::new(Inner { engine, cache, limits })))
+    }
+
+    /// The same engine under other limits: stored batches are held to those of their time.
+    pub fn with_limits(&self, limits: HostLimits) -> Result<Self, HostError> {
+        check_limits(&limits)?;
+        let Inner { engine, cache, .. } = &*self.0;
+        Ok(Self(Arc::new(Inner { engine: engine.clone(), cache: cache.clone(), limits })))
     }
 
     pub fn limits(&self) -> &HostLimits {

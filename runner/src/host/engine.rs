@@ -33,13 +33,18 @@ impl Protections {
     pub(super) const ALL: Self = Self { deadlines: true, canonical_nans: true };
 }
 
-pub(super) fn engine(limits: &HostLimits, protections: Protections) -> Result<Engine, HostError> {
+/// Refuses limits that the engine cannot hold a guest to.
+pub(super) fn check_limits(limits: &HostLimits) -> Result<(), HostError> {
     if limits.memory_max_bytes > 4 << 30 {
         return Err(HostError::Limits { what: "memory_max_bytes is larger than the 4 GiB of a 32-bit memory".into() });
     }
     if limits.deadline < TICK {
         return Err(HostError::Limits { what: format!("the deadline is shorter than {} ms", TICK.as_millis()) });
     }
+    Ok(())
+}
+
+pub(super) fn engine(protections: Protections) -> Result<Engine, HostError> {
     let mut pool = PoolingAllocationConfig::new();
     // Runtimes of larger languages come as several core modules with many functions and large tables.
     pool.total_component_instances(CALLS_MAX)
@@ -117,8 +122,8 @@ mod tests {
     #[test]
     fn limits_that_cannot_hold_are_refused() {
         let limits = HostLimits { memory_max_bytes: 5 << 30, ..HostLimits::default() };
-        assert!(matches!(engine(&limits, Protections::ALL), Err(HostError::Limits { .. })));
+        assert!(matches!(check_limits(&limits), Err(HostError::Limits { .. })));
         let limits = HostLimits { deadline: Duration::from_millis(1), ..HostLimits::default() };
-        assert!(matches!(engine(&limits, Protections::ALL), Err(HostError::Limits { .. })));
+        assert!(matches!(check_limits(&limits), Err(HostError::Limits { .. })));
     }
 }

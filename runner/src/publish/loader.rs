@@ -4,15 +4,16 @@ use super::dictionary;
 use crate::config::Pipeline;
 use crate::drive::RunError;
 use crate::drive::mapping::Mapper;
-use crate::host::{Dictionaries, Host, PlannedOutput, Stage};
+use crate::host::{Dictionaries, Host, HostLimits, PlannedOutput, Stage};
 use crate::record::OutputSchema;
 use crate::schema::to_arrow;
 use crate::store::content::ContentKind;
 use crate::store::{ContentStore, StateStore, StoreError};
 use arrow::datatypes::SchemaRef;
 use gristmill_core::id::{SchemaId, TaskId};
-use gristmill_core::pins::Pins;
+use gristmill_core::pins::{LimitsPin, Pins};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// The identity of each output, from the pipeline.
 #[derive(Debug, Clone)]
@@ -73,9 +74,12 @@ impl MapperLoader {
             detail,
             hint: "it worked when it was published: was gristmill changed since?".into(),
         };
-        let component = self.host.load(&bytes).map_err(|e| unusable(e.to_string()))?;
-        let stage = self
-            .host
+        let host = match pins.limits {
+            None => self.host.clone(),
+            Some(limits) => self.host.with_limits(host_limits(limits)).map_err(|e| unusable(e.to_string()))?,
+        };
+        let component = host.load(&bytes).map_err(|e| unusable(e.to_string()))?;
+        let stage = host
             .plan(&component, Stage::Map, &pin.config, &records, &dictionaries)
             .map_err(|e| unusable(e.to_string()))?;
         Ok(Mapper { outputs: self.identities.outputs(Some(stage.outputs()), &records), stage: Some(stage), records })
@@ -94,5 +98,14 @@ impl MapperLoader {
             dictionaries.insert(dictionary).map_err(|e| damaged(e.to_string()))?;
         }
         Ok(dictionaries)
+    }
+}
+
+fn host_limits(pin: LimitsPin) -> HostLimits {
+    let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+    HostLimits {
+        deadline: Duration::from_millis(pin.deadline_ms),
+        memory_max_bytes: size(pin.memory_max_bytes),
+        output_max_bytes: size(pin.output_max_bytes),
     }
 }

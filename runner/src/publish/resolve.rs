@@ -6,7 +6,7 @@ use crate::store::content::ContentKind;
 use crate::store::{ContentStore, StateStore};
 use bytes::Bytes;
 use gristmill_core::digest::Digest;
-use gristmill_core::pins::{DictionaryPin, Pin, Pins};
+use gristmill_core::pins::{DictionaryPin, LimitsPin, Pin, Pins};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -59,7 +59,16 @@ pub async fn resolve(
         normalize: stage(&transforms.normalize, At::Normalize).await?,
         map: stage(&transforms.map, At::Map).await?,
         dictionaries: BTreeMap::new(),
+        limits: None,
     };
+    if pins.normalize.is_some() || pins.map.is_some() {
+        let limits = transforms.limits;
+        pins.limits = Some(LimitsPin {
+            deadline_ms: u64::try_from(limits.deadline.as_millis()).unwrap_or(u64::MAX),
+            memory_max_bytes: limits.memory_max_bytes as u64,
+            output_max_bytes: limits.output_max_bytes as u64,
+        });
+    }
     for (name, config) in &transforms.dictionaries {
         let at = || At::Dictionary(name.clone());
         let bytes = read(pipeline, &config.file, at())?;

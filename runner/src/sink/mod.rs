@@ -38,7 +38,7 @@ pub struct MappedBatch {
     pub outputs: Vec<MappedOutput>,
 }
 
-/// What a sink promises for rows, stated for the operator by `status` and `doctor`.
+/// What a sink promises for rows, stated for the operator by `validate`, `doctor` and `run --json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guarantee {
     /// Of a batch delivered more than once.
@@ -95,6 +95,9 @@ pub trait Sink: Send {
 
     /// The receipt of a batch that this target has committed.
     async fn find_receipt(&mut self, task_id: &TaskId, batch_id: BatchId) -> Result<Option<Receipt>, SinkError>;
+
+    /// The batch that was committed last for the tenure's task and partition.
+    async fn last_batch(&mut self) -> Result<Option<BatchId>, SinkError>;
 
     /// Commits a batch.
     async fn write(&mut self, batch: &MappedBatch) -> Result<Receipt, SinkError>;

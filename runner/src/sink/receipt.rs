@@ -92,8 +92,7 @@ impl Receipt {
                     self.digest.short(),
                     batch.digest.short()
                 ),
-                hint: "its transforms no longer give the same rows: replay with the pins of the batch's manifest"
-                    .into(),
+                hint: "the same code gave other rows: check the stored batch with `gristmill replay --verify`".into(),
             }),
         }
     }

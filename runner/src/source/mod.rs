@@ -1,7 +1,7 @@
 //! Sources: connectors that read, owned by the runner.
 //!
 //! To add one: implement [`Source`] in a module of its own, give it a key in `config::pipeline::SourceConfig`, and add
-//! a line to `tests/conformance/`.
+//! run `conformance.rs` on it.
 
 #[cfg(test)]
 pub(crate) mod conformance;

@@ -93,7 +93,7 @@ impl Checker<'_> {
         }
         if url.query().is_some() || url.fragment().is_some() {
             let hint =
-                "write `s3://bucket/prefix/`; the region and the endpoint are set by AWS_REGION and AWS_ENDPOINT";
+                "write `s3://bucket/prefix/`; the region and the endpoint are set by AWS_REGION and AWS_ENDPOINT_URL";
             self.refuse(text.span, format!("`{shown}` has more than a bucket and a prefix"), hint);
             return None;
         }

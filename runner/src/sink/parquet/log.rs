@@ -156,6 +156,18 @@ impl Log {
         }
     }
 
+    /// The batch that was published last. Reads back over the fences of starts that published nothing.
+    pub(super) async fn last_batch(&self) -> Result<Option<BatchId>, SinkError> {
+        for number in (1..=self.head).rev() {
+            match self.read(number).await? {
+                Some(Entry::Publish(batch)) => return Ok(Some(batch.receipt.batch_id())),
+                Some(Entry::Fence { .. }) => {}
+                None => return Err(damaged(format!("entry {number} of {} is gone", self.folder))),
+            }
+        }
+        Ok(None)
+    }
+
     async fn read(&self, number: u64) -> Result<Option<Entry>, SinkError> {
         let path = layout::entry(&self.folder, number);
         let bytes = objects::read(&*self.store, &path).await?;

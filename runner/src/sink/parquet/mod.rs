@@ -211,7 +211,7 @@ async fn attempt(
                 batch.digest.short(),
                 batch.partition_id
             ),
-            hint: "its transforms no longer give the same rows: replay with the pins of the batch's manifest".into(),
+            hint: "the same code gave other rows: check the stored batch with `gristmill replay --verify`".into(),
         });
     }
     Ok(log.find(batch.batch_id, log_head).await?.map(|published| published.receipt))
@@ -269,6 +269,10 @@ impl Sink for ParquetSink {
 
     async fn write(&mut self, batch: &MappedBatch) -> Result<Receipt, SinkError> {
         self.write_now(batch).await
+    }
+
+    async fn last_batch(&mut self) -> Result<Option<BatchId>, SinkError> {
+        self.opened.as_ref().ok_or_else(super::not_open)?.log.last_batch().await
     }
 
     async fn count(&mut self) -> Result<BTreeMap<String, u64>, SinkError> {

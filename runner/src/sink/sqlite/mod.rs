@@ -164,6 +164,11 @@ impl Sink for SqliteSink {
         tokio::task::block_in_place(|| self.opened()?.write_now(batch))
     }
 
+    async fn last_batch(&mut self) -> Result<Option<BatchId>, SinkError> {
+        let Opened { tenure, connection, .. } = self.opened()?;
+        tokio::task::block_in_place(|| registry::last(connection, &tenure.task_id, &tenure.partition_id))
+    }
+
     async fn count(&mut self) -> Result<BTreeMap<String, u64>, SinkError> {
         let opened = self.opened()?;
         tokio::task::block_in_place(|| {

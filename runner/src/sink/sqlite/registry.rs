@@ -94,6 +94,23 @@ pub(super) fn find(connection: &Connection, task_id: &TaskId, batch_id: BatchId)
     })
 }
 
+/// The batch that was committed last for a task's partition.
+pub(super) fn last(
+    connection: &Connection,
+    task_id: &TaskId,
+    partition_id: &PartitionId,
+) -> Result<Option<BatchId>, SinkError> {
+    let sql = "SELECT batch_id FROM gristmill_batch WHERE task_id = ?1 AND partition_id = ?2 ORDER BY no DESC LIMIT 1";
+    let id: Option<String> = connection
+        .query_row(sql, params![task_id.as_str(), partition_id.as_str()], |row| row.get(0))
+        .optional()
+        .map_err(|error| failed("looking for the last batch", error))?;
+    id.map(|id| id.parse()).transpose().map_err(|error| SinkError::Permanent {
+        what: format!("the target's registry cannot be read: {error}"),
+        hint: "the table gristmill_batch was changed by something else: restore the target".into(),
+    })
+}
+
 /// The number that the next batch gets: small, so that it costs little in every row.
 pub(super) fn next_no(connection: &Connection) -> Result<i64, SinkError> {
     connection

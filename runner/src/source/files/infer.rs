@@ -52,12 +52,12 @@ pub async fn infer_schema(
         }
         Err(SourceError::Mismatch {
             what: "no schema is given, and there is no file to infer one from".into(),
-            hint: "put the first file in place, or give the source a `schema`".into(),
+            hint: "put the first file in place, or give the source its `columns`".into(),
         })
     });
     task.await.map_err(|_| SourceError::Permanent {
         what: "inferring the schema stopped: a fault in this program, or a shutdown".into(),
-        hint: "give the source a `schema`".into(),
+        hint: "give the source its `columns`".into(),
     })?
 }
 
@@ -75,7 +75,7 @@ fn infer_from(opened: &Opened, format: &FileFormat) -> Result<Schema, SourceErro
     if fields.is_empty() {
         return Err(SourceError::Mismatch {
             what: format!("{path} has no columns to infer a schema from"),
-            hint: "give the source a `schema`".into(),
+            hint: "give the source its `columns`".into(),
         });
     }
     Ok(Schema::new(fields))
@@ -195,7 +195,7 @@ fn json_fields(window: &mut TextWindow, path: &str) -> Result<Vec<Field>, Source
     }
     let schema = infer_json_schema_from_iterator(values.iter().map(Ok)).map_err(|_| SourceError::Mismatch {
         what: format!("{path}: its records have no common schema"),
-        hint: "give the source a `schema`".into(),
+        hint: "give the source its `columns`".into(),
     })?;
     let mut fields: Vec<Field> = schema.fields().iter().map(|field| settled(field).as_ref().clone()).collect();
     fields.sort_by(|a, b| a.name().cmp(b.name()));

@@ -152,7 +152,7 @@ fn match_columns(file: &Schema, schema: &Schema, path: &str) -> Result<Vec<usize
     }
     Err(SourceError::Mismatch {
         what: format!("{path}: {}", complaints.join("; ")),
-        hint: "make the file and the source's `schema` agree, or read it with a source of its own".into(),
+        hint: "make the file and the source's `columns` agree, or read it with a source of its own".into(),
     })
 }
 

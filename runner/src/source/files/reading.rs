@@ -175,7 +175,9 @@ impl Reading {
         let Some(opened) = self.open(path)? else {
             return Err(SourceError::PositionLost {
                 what: format!("{path} is gone, and was read only up to record {record}"),
-                hint: "put the file back unchanged, or start a new epoch of the task".into(),
+                hint:
+                    "put the file back as it was, or put any file of that name there: it is then read as a new version"
+                        .into(),
             });
         };
         let inspected = opened.inspect(&self.cancelled)?;

@@ -8,7 +8,7 @@ use std::path::Path;
 /// A folder or file that cannot be read.
 pub(super) fn unreadable(path: &dyn Display, error: io::Error) -> SourceError {
     let hint = match error.kind() {
-        io::ErrorKind::NotFound => "check the source's `url`; a relative path starts at the working directory",
+        io::ErrorKind::NotFound => "check the source's `url`; a relative path starts at the pipeline file",
         io::ErrorKind::PermissionDenied => "let the user that runs this process read it",
         _ => return SourceError::Transient { doing: format!("reading {path}"), source: error.into() },
     };

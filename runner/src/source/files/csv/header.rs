@@ -65,7 +65,7 @@ impl Header {
         let mismatch = |what: String| SourceError::Mismatch {
             what: format!("{path}: {what}"),
             hint:
-                "make the file's header and the source's `schema` name the same columns; `header: false` reads files \
+                "make the file's header and the source's `columns` name the same columns; `header: false` reads files \
                    without a header"
                     .into(),
         };
