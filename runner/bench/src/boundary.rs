@@ -6,7 +6,7 @@
 //! `stage` in its details has them on both.
 
 use crate::report::{Goal, Report};
-use crate::stats::{Rounds, ratios};
+use crate::stats::{Rounds, fastest, ratios};
 use crate::{Failure, Places, flights, native};
 use arrow::array::{Int64Array, RecordBatch, StringArray, UInt8Array};
 use arrow::datatypes::{DataType, Field, Schema};
@@ -105,10 +105,19 @@ impl Times {
         add(&mut self.runner, &other.runner);
     }
 
+    /// The component's time without look-ups and forwarded columns.
+    fn component_alone(&self) -> Vec<f64> {
+        self.component.iter().zip(&self.runner).map(|(all, runner)| all - runner).collect()
+    }
+
     /// Component and native, both without look-ups and forwarded columns.
     fn alone(&self) -> Rounds {
-        let component: Vec<f64> = self.component.iter().zip(&self.runner).map(|(all, runner)| all - runner).collect();
-        ratios(&component, &self.native)
+        ratios(&self.component_alone(), &self.native)
+    }
+
+    /// As [`Self::alone`], of the fastest round of each part.
+    fn alone_undisturbed(&self) -> f64 {
+        fastest(&self.component, &self.native) - fastest(&self.runner, &self.native)
     }
 
     /// Component and native, both with them.
@@ -124,6 +133,7 @@ impl Times {
         };
         let mut detail = json!({
             "ns_per_row": { "component": ns(&self.component), "native": ns(&self.native), "lookups_and_forwarding": ns(&self.runner) },
+            "undisturbed": self.alone_undisturbed(),
             "stage": self.stage(),
             "control": ratios(&self.component, &self.control),
         });

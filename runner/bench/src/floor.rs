@@ -18,7 +18,7 @@ const TABLES: [&str; 2] = ["flights", "delays"];
 pub enum Settings {
     /// SQLite's own page size, cache and checkpoints.
     Default,
-    /// Those of the sink.
+    /// Those of the sink, with checkpoints in the commits.
     Sink,
 }
 

@@ -29,6 +29,12 @@ pub fn ratios(over: &[f64], under: &[f64]) -> Rounds {
     Rounds::of(over.iter().zip(under).map(|(over, under)| over / under).collect())
 }
 
+/// The ratio of the fastest rounds: what other work on the machine disturbs least. Both in seconds.
+pub fn fastest(over: &[f64], under: &[f64]) -> f64 {
+    let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
+    least(over) / least(under)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,5 +44,6 @@ mod tests {
         assert_eq!(Rounds::of(vec![3.0, 1.0, 2.0]).median, 2.0);
         assert_eq!(Rounds::of(vec![4.0, 1.0, 2.0, 3.0]).median, 2.5);
         assert_eq!(ratios(&[2.0, 9.0, 4.0], &[1.0, 3.0, 2.0]).median, 2.0);
+        assert_eq!(fastest(&[2.0, 9.0, 4.0], &[1.0, 3.0, 2.0]), 2.0);
     }
 }

@@ -14,6 +14,7 @@ pub enum Operation {
 
 impl Operation {
     /// The byte used in batches and across the WASM boundary.
+    #[inline]
     pub const fn code(self) -> u8 {
         self as u8
     }

@@ -6,6 +6,7 @@
 //! puts nothing into a database that the pipeline does not name, apart from its own `gristmill_…` tables.
 
 mod cells;
+mod checkpoint;
 mod error;
 mod registry;
 mod rows;
@@ -15,6 +16,7 @@ mod text;
 use super::{Guarantee, MappedBatch, Receipt, Sink, SinkError, Tenure};
 use crate::faults::{FaultPoint, reach};
 use crate::record::OutputSchema;
+use checkpoint::Checkpointer;
 use error::failed;
 use gristmill_core::id::{BatchId, TaskId};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
@@ -41,9 +43,6 @@ const PAGE_BYTES: u32 = 8192;
 /// Page cache. A batch's dirty pages that outgrow it are written twice.
 const CACHE_KIB: u32 = 32 * 1024;
 
-/// The WAL is copied into the database once it has this many pages.
-const CHECKPOINT_PAGES: u32 = 2000;
-
 /// What a checkpointed WAL file may keep of the disk.
 const WAL_KEPT_BYTES: u64 = 64 * 1024 * 1024;
 
@@ -57,6 +56,8 @@ pub struct SqliteSink {
 #[derive(Debug)]
 struct Opened {
     tenure: Tenure,
+    /// Before the connection, so that it ends first: the connection that closes last copies what is left of the log.
+    checkpointer: Checkpointer,
     connection: Connection,
     /// By output.
     tables: BTreeMap<String, Table>,
@@ -86,7 +87,8 @@ impl SqliteSink {
         reach(FaultPoint::SinkFenceBefore);
         transaction.commit().map_err(|error| failed("raising the fence", error))?;
         reach(FaultPoint::SinkFenceAfter);
-        self.opened = Some(Opened { tenure: tenure.clone(), connection, tables, last });
+        let checkpointer = Checkpointer::start(&self.options.path)?;
+        self.opened = Some(Opened { tenure: tenure.clone(), checkpointer, connection, tables, last });
         Ok(())
     }
 
@@ -150,6 +152,7 @@ impl Opened {
         transaction.commit().map_err(|error| failed("committing the batch", error))?;
         reach(FaultPoint::SinkCommitAfter);
         self.last = Some(batch.batch_id);
+        self.checkpointer.after_commit(&self.connection);
         Ok(receipt)
     }
 }
@@ -236,7 +239,8 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     // FULL: a commit is on the disk before it is answered.
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "cache_size", -i64::from(CACHE_KIB))?;
-    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    // Never within a commit: see [`checkpoint`].
+    connection.pragma_update(None, "wal_autocheckpoint", 0)?;
     connection.pragma_update_and_check(None, "journal_size_limit", WAL_KEPT_BYTES.cast_signed(), |_| Ok(()))
 }
 

@@ -24,6 +24,11 @@ use sqlx::{Row, Sqlite, Transaction};
 use std::path::Path;
 use std::time::Duration;
 
+/// How long one half of the loop waits for the other's use of the state.
+const CONNECTION_WAIT_MAX: Duration = Duration::from_mins(5);
+/// From here on such a wait is worth a warning.
+const CONNECTION_WAIT_SLOW: Duration = Duration::from_secs(30);
+
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
 /// The condition that the lease of (?1 task, ?2 partition) still carries token ?3. Part of every protected write.
@@ -65,9 +70,12 @@ impl StateStore {
             .synchronous(SqliteSynchronous::Full)
             .busy_timeout(Duration::from_secs(30))
             .foreign_keys(true);
-        // One connection: the state has one writer anyway, and SQLite would only make a second one wait.
+        // One connection: the state has one writer anyway, and SQLite would only make a second one wait. The halves of the
+        // loop wait for each other's commits here, and a busy disk may take long over one: that must not end a run.
         let pool = SqlitePoolOptions::new()
             .max_connections(1)
+            .acquire_timeout(CONNECTION_WAIT_MAX)
+            .acquire_slow_threshold(CONNECTION_WAIT_SLOW)
             .connect_with(options)
             .await
             .map_err(StoreError::database("opening the state"))?;
