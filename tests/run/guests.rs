@@ -95,6 +95,22 @@ fn a_broken_guest_stops_the_task_and_loses_nothing() {
     }
 }
 
+/// Two thousand rows, each a hundred thousand times: small parts keep to the limits, their sum does not.
+#[test]
+fn a_guest_that_explodes_rows_is_stopped_before_they_fill_the_memory() {
+    for (stage, _) in STAGES {
+        let workspace = workspace(stage, "explode-rows");
+        workspace.write("data/a.csv", (0..2000).fold("value\n".to_owned(), |text, n| text + &format!("v{n}\n")));
+        let limits = "limits: { deadline: 200ms, memory: 64MiB, output: 256KiB }";
+        let pipeline = pipeline(stage, "explode-rows").replace(limits, "limits: { output: 96MiB }");
+        workspace.write("pipeline.yaml", pipeline);
+        let answer = workspace.gristmill(&["run", "--once", "pipeline.yaml"]).expect(3);
+        let said = "the parts of the batch return too much together";
+        assert!(answer.stderr.contains("returned more than 100663296 bytes"), "{stage}: {}", answer.stderr);
+        assert!(answer.stderr.contains(said), "{stage}: {}", answer.stderr);
+    }
+}
+
 #[test]
 fn a_guest_that_cannot_plan_is_refused_before_anything_is_written() {
     for (stage, _) in STAGES {

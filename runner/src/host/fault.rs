@@ -172,6 +172,8 @@ pub enum IsolationEnd {
     /// More rows failed than a healthy guest would fail on.
     TooManyRows,
     OutOfTime,
+    /// The parts that passed return together more than a batch may.
+    TooMuchOutput,
     /// A part of the batch failed in a way that is no row's.
     OtherFault,
 }
@@ -186,6 +188,7 @@ impl fmt::Display for Suffix<'_> {
             IsolationEnd::NoRowPassed => "no row passes, so the component is at fault",
             IsolationEnd::TooManyRows => "too many rows fail alone",
             IsolationEnd::OutOfTime => "the time for isolating rows is used up",
+            IsolationEnd::TooMuchOutput => "the parts of the batch return too much together",
             IsolationEnd::OtherFault => "the search for rows at fault was stopped by it",
         };
         write!(

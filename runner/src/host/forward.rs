@@ -1,5 +1,6 @@
 //! Selections, and the columns that the runner hands through them without the guest ever seeing a value.
 
+use super::budget::{Budget, Cost};
 use super::fault::Fault;
 use super::limits::ITEMS_MAX;
 use arrow::array::{Array, ArrayData, ArrayRef, UInt32Array};
@@ -45,19 +46,9 @@ impl Checked {
     }
 }
 
-/// What the forwarded columns of one call may take. A selection may repeat a large row millions of times: the size is
-/// computed before a byte of it is made.
-#[derive(Debug)]
-pub(super) struct Budget {
-    left: u64,
-    output_max_bytes: usize,
-}
-
 impl Budget {
-    pub(super) fn new(output_max_bytes: usize, input_bytes: usize) -> Self {
-        Self { left: (output_max_bytes as u64).saturating_add(2 * input_bytes as u64), output_max_bytes }
-    }
-
+    /// A column as the selection has it. A selection may repeat a large row millions of times: the size is computed
+    /// before a byte of it is made.
     pub(super) fn forward(&mut self, column: &ArrayRef, selection: &Checked) -> Result<ArrayRef, Fault> {
         let Checked::Rows { rows, ascending } = selection else { return Ok(column.clone()) };
         let data = column.to_data();
@@ -67,7 +58,7 @@ impl Budget {
         } else {
             rows.values().iter().map(|row| bytes_before(*row as usize + 1) - bytes_before(*row as usize)).sum()
         };
-        self.left = self.left.checked_sub(bytes).ok_or(Fault::OutputCap { output_max_bytes: self.output_max_bytes })?;
+        self.charge(Cost { forwarded_bytes: bytes, ..Cost::default() })?;
         take(column, rows, None).map_err(|e| Fault::Runner { message: e.to_string() })
     }
 }

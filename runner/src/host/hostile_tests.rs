@@ -183,6 +183,24 @@ fn a_guest_that_fails_on_every_row_fails_the_batch() {
     assert_eq!(fault.isolation.unwrap().rows, 0);
 }
 
+/// Each part of the batch keeps to the limits of a call, all together would be 200 million rows.
+#[test]
+fn parts_return_no_more_together_than_the_whole_may() {
+    let host = host(HostLimits::default());
+    let batch = rows(&["value"; 2000]);
+    for stage in [Stage::Normalize, Stage::Map] {
+        let stage = planned(&host, HOSTILE, stage, &config("explode-rows"), &value_schema()).unwrap();
+        let fault = stage.process(&batch, &inserts(&batch)).unwrap_err();
+        let output_max_bytes = HostLimits::default().output_max_bytes;
+        assert_eq!(fault.fault, Fault::OutputCap { output_max_bytes });
+        let isolation = *fault.isolation.unwrap();
+        assert_eq!(isolation.end, IsolationEnd::TooMuchOutput);
+        // A row returned a hundred thousand: what was held of them was within the limit.
+        assert!(isolation.passed > 0, "{isolation:?}");
+        assert!(isolation.passed as usize * 100_000 * 32 <= output_max_bytes, "{isolation:?}");
+    }
+}
+
 #[test]
 fn a_refusal_is_not_searched_for_rows() {
     let fault = process("failure-on-poison", &rows(&["a", "poison"])).unwrap_err();

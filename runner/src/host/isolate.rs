@@ -16,10 +16,12 @@ pub(super) struct Isolated<T> {
 /// Calls with the whole batch and, if that fails twice, with ever smaller parts of it.
 ///
 /// Parts may all pass where the whole did not: a batch too large for a limit is done in pieces. Where no row passes, or too
-/// many fail, it is the guest and the batch fails. `out_of_time` is asked before each call of the search.
+/// many fail, it is the guest and the batch fails. `out_of_time` is asked before each call of the search. `keep` counts what
+/// each part returned: limits of a call alone would let many small parts return without bound what the whole may not.
 pub(super) fn isolate<T>(
     rows: u32,
     mut call: impl FnMut(Range<u32>) -> Result<T, Fault>,
+    mut keep: impl FnMut(&T) -> Result<(), Fault>,
     out_of_time: impl Fn() -> bool,
 ) -> Result<Isolated<T>, (Fault, Option<Isolation>)> {
     let mut last = Fault::Runner { message: "no call was made".into() };
@@ -44,7 +46,10 @@ pub(super) fn isolate<T>(
             return give_up(last, found, IsolationEnd::OutOfTime);
         }
         match call(part.clone()) {
-            Ok(output) => found.parts.push((part, output)),
+            Ok(output) => match keep(&output) {
+                Ok(()) => found.parts.push((part, output)),
+                Err(fault) => return give_up(fault, found, IsolationEnd::TooMuchOutput),
+            },
             Err(fault) if !fault.may_be_a_row() => return give_up(fault, found, IsolationEnd::OtherFault),
             Err(fault) if part.len() == 1 => {
                 last = fault.clone();
@@ -96,7 +101,7 @@ mod tests {
             let bad: BTreeSet<u32> = bad.into_iter().filter(|row| *row < rows).collect();
             let calls = Cell::new(0);
             let mut guest = trapping_on(&bad);
-            let found = isolate(rows, |part| { calls.set(calls.get() + 1); guest(part) }, || false);
+            let found = isolate(rows, |part| { calls.set(calls.get() + 1); guest(part) }, |_| Ok(()), || false);
             if bad.len() as u32 == rows {
                 let (_, isolation) = found.unwrap_err();
                 prop_assert_eq!(isolation.unwrap().passed, 0);
@@ -125,6 +130,7 @@ mod tests {
                 calls += 1;
                 if calls == 1 { Err(trap()) } else { Ok(part) }
             },
+            |_| Ok(()),
             || false,
         )
         .unwrap();
@@ -134,15 +140,32 @@ mod tests {
     #[test]
     fn a_batch_too_large_for_a_limit_is_done_in_pieces() {
         let cap = Fault::OutputCap { output_max_bytes: 1 };
-        let found = isolate(100, |part| if part.len() > 30 { Err(cap.clone()) } else { Ok(part) }, || false).unwrap();
+        let found =
+            isolate(100, |part| if part.len() > 30 { Err(cap.clone()) } else { Ok(part) }, |_| Ok(()), || false)
+                .unwrap();
         assert_eq!(found.parts.len(), 4);
         assert!(found.poison.is_empty());
     }
 
     #[test]
+    fn what_the_parts_return_is_bounded_together() {
+        let trap_of_the_whole = |part: Range<u32>| if part.len() > 25 { Err(trap()) } else { Ok(part) };
+        let cap = Fault::OutputCap { output_max_bytes: 60 };
+        let mut left = 60_u32;
+        let keep = |part: &Range<u32>| {
+            left = left.checked_sub(part.end - part.start).ok_or(cap.clone())?;
+            Ok(())
+        };
+        let (fault, isolation) = isolate(100, trap_of_the_whole, keep, || false).unwrap_err();
+        assert_eq!(fault, cap);
+        let isolation = isolation.unwrap();
+        assert_eq!((isolation.end, isolation.passed), (IsolationEnd::TooMuchOutput, 50));
+    }
+
+    #[test]
     fn a_guest_that_fails_on_every_row_is_at_fault_itself() {
         for rows in [0, 1, 2, 7] {
-            let (fault, isolation) = isolate::<()>(rows, |_| Err(trap()), || false).unwrap_err();
+            let (fault, isolation) = isolate::<()>(rows, |_| Err(trap()), |_| Ok(()), || false).unwrap_err();
             assert_eq!(fault, trap());
             assert_eq!(isolation.unwrap().end, IsolationEnd::NoRowPassed);
         }
@@ -158,6 +181,7 @@ mod tests {
                 calls += 1;
                 Err(refused.clone())
             },
+            |_| Ok(()),
             || false,
         );
         assert_eq!(result.unwrap_err(), (refused, None));
@@ -175,6 +199,7 @@ mod tests {
                 calls.set(calls.get() + 1);
                 guest(part)
             },
+            |_| Ok(()),
             || calls.get() >= 6,
         );
         let (_, isolation) = result.unwrap_err();

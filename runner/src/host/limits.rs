@@ -10,7 +10,8 @@ pub struct HostLimits {
     pub deadline: Duration,
     /// Linear memory of one instance, all its memories together. At most 4 GiB.
     pub memory_max_bytes: usize,
-    /// What one call may return, as it lies in the host's memory; also what forwarded columns may grow by.
+    /// What may be returned for one batch, in one call or in all calls that isolate its rows, as it lies in the host's
+    /// memory; also what forwarded columns may grow by. Rows beyond the input's cost what the runner keeps for each.
     pub output_max_bytes: usize,
 }
 
@@ -32,6 +33,11 @@ pub(super) const OUTPUTS_MAX: usize = 64;
 pub(super) const LOOKUPS_MAX: usize = 256;
 /// Items of one array. Types whose values take no bytes (nulls, empty structs) would otherwise claim billions for free.
 pub(super) const ITEMS_MAX: usize = 1 << 26;
+/// Rows of all outputs of a batch beyond those of its input. With the most rows that an input has, the versions of so many,
+/// 17 bytes each, stay below the 2 GiB that 32-bit offsets reach.
+pub(super) const ADDED_ROWS_MAX: u64 = 1 << 25;
+/// What the runner keeps for a row besides its columns: operation, version, hash, selection.
+pub(super) const ADDED_ROW_BYTES: u64 = 32;
 
 /// Notes of one call that are kept.
 pub(super) const MESSAGES_MAX: usize = 16;
@@ -55,6 +61,12 @@ pub(super) fn guest_message(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn versions_of_all_rows_fit_their_offsets() {
+        let most = ITEMS_MAX as u64 + ADDED_ROWS_MAX;
+        assert!(most * 17 <= i32::MAX as u64, "{most}");
+    }
 
     #[test]
     fn texts_of_guests_are_cut_and_cannot_drive_a_terminal() {

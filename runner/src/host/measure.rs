@@ -70,7 +70,7 @@ impl PlannedStage {
         lap(&mut parts.encode);
         let processed = self.call(&input, &encoded)?;
         lap(&mut parts.call);
-        let output = self.check(processed, &input)?;
+        let output = self.check(processed, &input, &mut self.budget(&input))?;
         lap(&mut parts.check);
         Ok((output, parts))
     }

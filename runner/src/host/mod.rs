@@ -14,6 +14,7 @@
 //! - One bad row costs that row: the batch is bisected until the rows at fault stand alone ([`isolate`]).
 
 mod bindings;
+mod budget;
 mod cache;
 mod call;
 mod component;

@@ -1,11 +1,12 @@
 //! A planned stage: batches in, outputs, rejects and messages out.
 
 use super::bindings::{Processed, wit};
+use super::budget::{Budget, Cost};
 use super::call;
 use super::component::{Component, Host};
 use super::encode::Encoded;
 use super::fault::{Fault, Isolation, PlanError, StageFault};
-use super::forward::{Budget, Checked};
+use super::forward::Checked;
 use super::isolate::{Isolated, isolate};
 use super::limits::{
     CODE_MAX_BYTES, HostLimits, ISOLATION_DEADLINES, ITEMS_MAX, MESSAGES_MAX, NAME_MAX_BYTES, guest_message, guest_text,
@@ -168,7 +169,8 @@ impl PlannedStage {
         };
         let input = self.gather(rows, operations).map_err(|message| fault((Fault::Runner { message }, None)))?;
         let started = Instant::now();
-        let budget = self.limits.deadline * ISOLATION_DEADLINES;
+        let time = self.limits.deadline * ISOLATION_DEADLINES;
+        let mut budget = self.budget(&input);
         let whole = rows.num_rows();
         let call = |part: Range<u32>| {
             self.process_part(&input.slice(&part)).inspect_err(|fault| {
@@ -180,8 +182,11 @@ impl PlannedStage {
                 }
             })
         };
-        let isolated = isolate(rows.num_rows() as u32, call, || started.elapsed() > budget).map_err(fault)?;
-        self.merge(isolated).map_err(|e| fault((Fault::Runner { message: e.to_string() }, None)))
+        let keep = |(_, cost): &(StageOutput, Cost)| budget.charge(*cost);
+        let isolated = isolate(rows.num_rows() as u32, call, keep, || started.elapsed() > time).map_err(fault)?;
+        let Isolated { parts, poison } = isolated;
+        let parts = parts.into_iter().map(|(part, (output, _))| (part, output)).collect();
+        self.merge(Isolated { parts, poison }).map_err(|e| fault((Fault::Runner { message: e.to_string() }, None)))
     }
 
     /// All columns that the plan can name, joined once for the whole batch.
@@ -216,9 +221,16 @@ impl PlannedStage {
         lookups.collect()
     }
 
-    fn process_part(&self, input: &Input) -> Result<StageOutput, Fault> {
+    fn process_part(&self, input: &Input) -> Result<(StageOutput, Cost), Fault> {
         let encoded = self.encode(input)?;
-        self.check(self.call(input, &encoded)?, input)
+        let mut budget = self.budget(input);
+        let output = self.check(self.call(input, &encoded)?, input, &mut budget)?;
+        Ok((output, budget.spent()))
+    }
+
+    /// What may come back for these rows.
+    pub(super) fn budget(&self, input: &Input) -> Budget {
+        Budget::new(self.limits.output_max_bytes, input.rows.get_array_memory_size())
     }
 
     /// The columns that the guest reads, as they cross.
@@ -241,14 +253,14 @@ impl PlannedStage {
     }
 
     /// Checks what the guest returned, and builds the output rows.
-    pub(super) fn check(&self, processed: Processed, input: &Input) -> Result<StageOutput, Fault> {
+    pub(super) fn check(&self, processed: Processed, input: &Input, budget: &mut Budget) -> Result<StageOutput, Fault> {
         let input_rows = input.rows.num_rows();
+        budget.charge(Cost::of_result(&processed, input_rows))?;
         let rejects = check_rejects(processed.rejects, input_rows).map_err(Fault::invalid)?;
         if processed.outputs.len() != self.plan.outputs.len() {
             let (got, planned) = (processed.outputs.len(), self.plan.outputs.len());
             return Err(Fault::invalid(format!("it has {got} outputs, the plan has {planned}")));
         }
-        let mut budget = Budget::new(self.limits.output_max_bytes, input.rows.get_array_memory_size());
         let mut outputs = Vec::with_capacity(processed.outputs.len());
         for (place, output) in processed.outputs.into_iter().enumerate() {
             let invalid = |rule| Fault::invalid(format!("output `{}`: {rule}", self.plan.outputs[place].name));
@@ -297,7 +309,7 @@ impl PlannedStage {
 
     /// What a transform that is not a component leaves to the runner: the forwarded columns of each output.
     pub(super) fn forward(&self, input: &Input, selections: Vec<Checked>) -> Result<Vec<Vec<ArrayRef>>, Fault> {
-        let mut budget = Budget::new(self.limits.output_max_bytes, input.rows.get_array_memory_size());
+        let mut budget = self.budget(input);
         let outputs = self.plan.columns.iter().zip(selections).map(|(columns, selection)| {
             let forwarded = columns.iter().filter_map(|column| match column {
                 Column::Forwarded(source) => Some(budget.forward(&input.column(*source), &selection)),
@@ -311,7 +323,8 @@ impl PlannedStage {
     /// One call with the whole batch.
     #[cfg(test)]
     pub(super) fn process_once(&self, rows: &RecordBatch, operations: &UInt8Array) -> Result<StageOutput, Fault> {
-        self.process_part(&self.gather(rows, operations).map_err(|message| Fault::Runner { message })?)
+        let input = self.gather(rows, operations).map_err(|message| Fault::Runner { message })?;
+        self.process_part(&input).map(|(output, _)| output)
     }
 
     /// Puts the parts of a batch together again, in input order, and the rows at fault among the rejects.
@@ -519,7 +532,7 @@ mod tests {
         let input = stage.gather(&rows, &vec![0, 1, 2, 1].into()).unwrap();
         let columns =
             ColumnsResult { nodes: vec![Node { length: 3, null_count: 0 }], buffers: vec![vec![], vec![7, 8, 9]] };
-        let output = stage.check(returned(3, Some(vec![3, 0, 2]), columns), &input).unwrap();
+        let output = stage.check(returned(3, Some(vec![3, 0, 2]), columns), &input, &mut stage.budget(&input)).unwrap();
         let out = &output.outputs[0];
         let airlines: Vec<_> = out.rows.column(0).as_string::<i32>().iter().collect();
         assert_eq!(airlines, [Some("American"), Some("United"), None]);
@@ -550,7 +563,8 @@ mod tests {
                 .map(|row| wit::Reject { row: *row, code: "bad".into(), field: None, message: String::new() })
                 .collect();
             processed.messages = vec![format!("{part:?}")];
-            (part.clone(), stage.check(processed, &input.slice(&part)).unwrap())
+            let input = input.slice(&part);
+            (part, stage.check(processed, &input, &mut stage.budget(&input)).unwrap())
         };
         let trap = Fault::Trap { message: "unreachable".into(), backtrace: vec![] };
         let isolated = Isolated {

@@ -5,7 +5,8 @@
 //! | `file:<path>` | the latest version of that file that was read, as JSON ([`Entry`]) |
 //! | `next-sequence` | the place that the next file version takes in the order of reading |
 //!
-//! An entry stays when its file vanishes: should the file come back unchanged, it is not read again.
+//! An entry stays when its file vanishes: should the file come back unchanged, it is not read again. Should its content and
+//! modification time show up at another path, the file was renamed, and the entry moves there.
 
 use crate::source::SourceError;
 use gristmill_core::cursor::{FileVersion, FilesCursor};
@@ -50,7 +51,8 @@ impl Entry {
 #[derive(Debug, Clone)]
 pub(super) struct Ledger {
     known: Arc<BTreeMap<String, Entry>>,
-    changed: BTreeMap<String, Entry>,
+    /// None: moved away.
+    changed: BTreeMap<String, Option<Entry>>,
     next_sequence: u64,
     /// Changes that no page has carried yet.
     unsent: BTreeMap<String, Option<String>>,
@@ -83,7 +85,16 @@ impl Ledger {
     }
 
     pub fn get(&self, path: &str) -> Option<&Entry> {
-        self.changed.get(path).or_else(|| self.known.get(path))
+        match self.changed.get(path) {
+            Some(changed) => changed.as_ref(),
+            None => self.known.get(path),
+        }
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        let unchanged = self.known.iter().filter(|(path, _)| !self.changed.contains_key(*path));
+        let changed = self.changed.iter().filter_map(|(path, entry)| Some((path, entry.as_ref()?)));
+        unchanged.chain(changed).map(|(path, entry)| (path.as_str(), entry))
     }
 
     pub fn put(&mut self, path: &str, entry: Entry) {
@@ -92,7 +103,14 @@ impl Ledger {
         let value = serde_json::to_string(&entry).unwrap_or_default();
         self.unsent.insert(format!("{FILE_PREFIX}{path}"), Some(value));
         self.unsent.insert(NEXT_SEQUENCE.to_owned(), Some(self.next_sequence.to_string()));
-        self.changed.insert(path.to_owned(), entry);
+        self.changed.insert(path.to_owned(), Some(entry));
+    }
+
+    /// Forgets the file at `from`, which is now the one at `to`.
+    pub fn rename(&mut self, from: &str, to: &str, entry: Entry) {
+        self.unsent.insert(format!("{FILE_PREFIX}{from}"), None);
+        self.changed.insert(from.to_owned(), None);
+        self.put(to, entry);
     }
 
     /// Keeps the version at `cursor` as one that was abandoned on the way.
@@ -116,8 +134,15 @@ impl Ledger {
 
     /// Folds the changes in, once no other clone needs the older state.
     pub fn merge(&mut self) {
-        if !self.changed.is_empty() {
-            Arc::make_mut(&mut self.known).append(&mut self.changed);
+        if self.changed.is_empty() {
+            return;
+        }
+        let known = Arc::make_mut(&mut self.known);
+        for (path, entry) in std::mem::take(&mut self.changed) {
+            match entry {
+                Some(entry) => known.insert(path, entry),
+                None => known.remove(&path),
+            };
         }
     }
 }
@@ -172,6 +197,30 @@ mod tests {
         ledger.merge();
         assert_eq!(clone.get("a"), Some(&entry(1)));
         assert_eq!(ledger.get("a"), Some(&entry(2)));
+    }
+
+    #[test]
+    fn a_renamed_entry_is_at_its_new_path_alone() {
+        let mut ledger = Ledger::default();
+        ledger.put("a", entry(1));
+        ledger.merge();
+        ledger.put("b", entry(2));
+        ledger.take_unsent();
+        ledger.rename("a", "c", entry(1));
+        for merged in [false, true] {
+            if merged {
+                ledger.merge();
+            }
+            assert_eq!((ledger.get("a"), ledger.get("c")), (None, Some(&entry(1))), "{merged}");
+            let entries: Vec<_> = ledger.entries().map(|(path, entry)| (path, entry.sequence)).collect();
+            assert_eq!(entries, [("b", 2), ("c", 1)], "{merged}");
+        }
+        let state = ledger.take_unsent();
+        assert_eq!(state.keys().collect::<Vec<_>>(), ["file:a", "file:c", "next-sequence"]);
+        assert_eq!((&state["file:a"], state["next-sequence"].as_deref()), (&None, Some("3")));
+        // And back again, in one page.
+        ledger.rename("c", "a", entry(1));
+        assert_eq!((ledger.get("a"), ledger.get("c")), (Some(&entry(1)), None));
     }
 
     #[test]

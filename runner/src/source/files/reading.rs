@@ -22,7 +22,7 @@ use globset::GlobMatcher;
 use gristmill_core::cursor::{Cursor, FilePosition, FileVersion, FilesCursor};
 use gristmill_core::digest::Digest;
 use gristmill_core::record::Operation;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokio::runtime::Handle;
@@ -85,6 +85,8 @@ pub(super) struct Warm {
     open: Option<OpenFile>,
     /// What the last scan found and is not yet read, by path.
     queue: VecDeque<Found>,
+    /// Paths of known files that the last scan did not find, by their content: one of those may be in the queue, renamed.
+    vanished: HashMap<Digest, Vec<String>>,
     seen: Option<Seen>,
 }
 
@@ -219,6 +221,10 @@ impl Reading {
                 return Ok(Next::Settling(self.setup.options.settle));
             }
             let version = version(&opened, inspected.digest);
+            if known.is_none() && self.is_renamed(&version) {
+                self.warm.queue.pop_front();
+                continue;
+            }
             if let Some(entry) = known.filter(|entry| !entry.partial && entry.digest == version.digest) {
                 // Touched or copied, not changed.
                 self.place.ledger.put(&found.path, Entry::new(entry.sequence, &version, entry.records, false));
@@ -244,8 +250,34 @@ impl Reading {
         let found = self.runtime.block_on(listing::list(&setup.options.root, setup.pattern.as_ref()))?;
         let ledger = &self.place.ledger;
         let is_known = |found: &Found| ledger.get(&found.path).is_some_and(|entry| entry.looks_like(found));
+        let is_listed = |path: &str| found.binary_search_by(|found| found.path.as_str().cmp(path)).is_ok();
+        let mut vanished: HashMap<Digest, Vec<String>> = HashMap::new();
+        if found.iter().any(|found| ledger.get(&found.path).is_none()) {
+            for (path, entry) in ledger.entries().filter(|(path, entry)| !entry.partial && !is_listed(path)) {
+                vanished.entry(entry.digest).or_default().push(path.to_owned());
+            }
+        }
+        self.warm.vanished = vanished;
         self.warm.queue = found.into_iter().filter(|found| !is_known(found)).collect();
         Ok(())
+    }
+
+    /// Whether a file of an unknown path is one that was read under a path that is no more. It then keeps its place in the
+    /// order of reading, so that its rows win over no later ones. A rename leaves the modification time alone: a new file
+    /// that happens to have the content of one that was removed is told from it by that.
+    fn is_renamed(&mut self, version: &FileVersion) -> bool {
+        let Some(paths) = self.warm.vanished.get_mut(&version.digest) else { return false };
+        // The same bytes are other records where the name says otherwise how to decompress them.
+        let compression = Compression::of(&version.path);
+        let known = paths.iter().enumerate().filter(|(_, path)| Compression::of(path) == compression);
+        let known = known.filter_map(|(place, path)| Some((place, self.place.ledger.get(path)?.clone())));
+        let known = known.filter(|(_, entry)| entry.modified == version.modified);
+        // Of several with one content the latest: what has won goes on to win.
+        let Some((place, entry)) = known.max_by_key(|(_, entry)| entry.sequence) else { return false };
+        let from = paths.swap_remove(place);
+        tracing::info!(file = version.path, from, "the file was renamed since it was read: it is not read again");
+        self.place.ledger.rename(&from, &version.path, Entry::new(entry.sequence, version, entry.records, false));
+        true
     }
 
     fn open(&self, path: &str) -> Result<Option<Opened>, SourceError> {
@@ -310,6 +342,7 @@ impl Reading {
         }
         self.place.in_file = false;
         self.warm.queue.clear();
+        self.warm.vanished.clear();
     }
 }
 

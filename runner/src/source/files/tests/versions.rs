@@ -103,6 +103,89 @@ impl ConcatPages for [&[Page]; 2] {
 }
 
 #[tokio::test]
+async fn a_renamed_file_keeps_its_place_and_is_not_read_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let [a, b, archived] = ["a.csv", "b.csv", "c/a.csv"].map(|name| dir.path().join(name));
+    std::fs::create_dir(dir.path().join("c")).unwrap();
+    write(dir.path(), "a.csv", csv(1..3));
+    write(dir.path(), "b.csv", csv(1..2));
+    let mut pages = read_all(&mut csv_source(dir.path())).await;
+    assert_eq!(ids(&pages), ["a.csv@1 insert 1", "a.csv@1 insert 2", "b.csv@2 insert 1"]);
+
+    std::fs::rename(&a, &archived).unwrap();
+    let (mut source, _) = restarted(dir.path(), &pages).await;
+    assert!(read_all(&mut source).await.is_empty());
+    // The next page tells of it, and the name is free for another file.
+    write(dir.path(), "a.csv", csv(5..6));
+    pages.extend(read_all(&mut source).await);
+    assert_eq!(ids(&pages)[3..], ["a.csv@3 insert 5"]);
+    let state = state_after(&pages);
+    assert!(state["file:c/a.csv"].contains("\"sequence\":1,"), "{state:?}");
+    assert!(state["file:a.csv"].contains("\"sequence\":3,"), "{state:?}");
+
+    // Renamed again with nothing in its place: the old path is forgotten.
+    std::fs::rename(&b, dir.path().join("b-old.csv")).unwrap();
+    std::fs::rename(&archived, dir.path().join("d.csv")).unwrap();
+    write(dir.path(), "e.csv", csv(6..7));
+    let (mut source, _) = restarted(dir.path(), &pages).await;
+    let more = read_all(&mut source).await;
+    assert_eq!(ids(&more), ["e.csv@4 insert 6"]);
+    assert_eq!((&more[0].state["file:b.csv"], &more[0].state["file:c/a.csv"]), (&None, &None));
+    pages.extend(more);
+
+    // At its new path it is a known file like any other.
+    write(dir.path(), "d.csv", csv(1..2));
+    let (mut source, _) = restarted(dir.path(), &pages).await;
+    pages.extend(read_all(&mut source).await);
+    assert_eq!(ids(&pages)[5..], ["d.csv@5 update 1"]);
+}
+
+#[tokio::test]
+async fn what_is_no_mere_rename_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let a = write(dir.path(), "a.csv", csv(1..2));
+    let mut source = csv_source(dir.path());
+    let mut pages = read_all(&mut source).await;
+    // A copy: the file that was read is still there.
+    std::fs::copy(&a, dir.path().join("b.csv")).unwrap();
+    pages.extend(read_all(&mut source).await);
+    // Renamed and changed.
+    std::fs::rename(&a, dir.path().join("c.csv")).unwrap();
+    write(dir.path(), "c.csv", csv(1..3));
+    pages.extend(read_all(&mut source).await);
+    assert_eq!(ids(&pages), ["a.csv@1 insert 1", "b.csv@2 insert 1", "c.csv@3 insert 1", "c.csv@3 insert 2"]);
+    // Renamed once and copied too: one of them is new.
+    std::fs::rename(dir.path().join("c.csv"), dir.path().join("d.csv")).unwrap();
+    std::fs::copy(dir.path().join("d.csv"), dir.path().join("e.csv")).unwrap();
+    pages.extend(read_all(&mut source).await);
+    assert_eq!(ids(&pages)[4..], ["e.csv@4 insert 1", "e.csv@4 insert 2"]);
+}
+
+#[tokio::test]
+async fn a_new_file_with_the_content_of_a_removed_one_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let monday = write(dir.path(), "monday.csv", csv(1..2));
+    touch(&monday, 1);
+    let mut source = csv_source(dir.path());
+    assert_eq!(ids(&read_all(&mut source).await), ["monday.csv@1 insert 1"]);
+    std::fs::remove_file(monday).unwrap();
+    touch(&write(dir.path(), "tuesday.csv", csv(1..2)), 2);
+    assert_eq!(ids(&read_all(&mut source).await), ["tuesday.csv@2 insert 1"]);
+}
+
+#[tokio::test]
+async fn a_rename_that_says_how_to_decompress_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    // Compressed, and its name does not say so: there is no header to be found in it without.
+    let format = || FileFormat::Csv(CsvOptions { header: false, ..CsvOptions::default() });
+    let a = write(dir.path(), "a.csv", gzip(b"1,n,1\n"));
+    let mut source = source(dir.path(), format());
+    assert!(ids(&read_all(&mut source).await).is_empty());
+    std::fs::rename(a, dir.path().join("a.csv.gz")).unwrap();
+    assert_eq!(ids(&read_all(&mut source).await), ["a.csv.gz@2 insert 1"]);
+}
+
+#[tokio::test]
 async fn a_file_that_grows_while_it_is_read_is_read_to_its_admitted_end() {
     let dir = tempfile::tempdir().unwrap();
     let a = write(dir.path(), "a.csv", csv(1..6));
