@@ -4,12 +4,15 @@ use crate::config::{self, FilesConfig, Location, Pipeline, SinkConfig, SourceCon
 use crate::record::OutputSchema;
 use crate::sink::parquet::{ParquetSink, ParquetSinkOptions};
 use crate::sink::sqlite::{SqliteSink, SqliteSinkOptions};
-use crate::sink::{Sink, SinkError};
+use crate::sink::{Guarantee, Sink, SinkError};
 use crate::source::files::{self, CsvOptions, FilesOptions, FilesRoot, FilesSource, open_store};
 use crate::source::{Source, SourceError};
 use arrow::datatypes::SchemaRef;
 use gristmill_core::schema::Schema;
+use object_store::memory::InMemory;
+use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The source's columns, from what it holds now.
 pub async fn infer_source(config: &SourceConfig, spool: &Path) -> Result<Schema, SourceError> {
@@ -56,9 +59,27 @@ fn format(files: &FilesConfig) -> files::FileFormat {
     }
 }
 
+/// Whether the pipeline's sink can hold these outputs at all, and what it would promise. Touches nothing: a dataset's
+/// folder is not made for a check.
+pub fn check_sink(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<Guarantee, SinkError> {
+    let sink: Box<dyn Sink> = match &pipeline.sink {
+        SinkConfig::Sqlite { .. } => sink(pipeline, outputs)?,
+        SinkConfig::Parquet { .. } => {
+            let (store, tables) = (Arc::new(InMemory::new()), tables(pipeline, outputs));
+            Box::new(ParquetSink::new(ParquetSinkOptions { store, prefix: Default::default(), tables }))
+        }
+    };
+    sink.check(outputs)?;
+    Ok(sink.guarantee())
+}
+
+fn tables(pipeline: &Pipeline, outputs: &[OutputSchema]) -> BTreeMap<String, String> {
+    outputs.iter().map(|o| (o.name.clone(), pipeline.table(&o.name).table)).collect()
+}
+
 /// The pipeline's sink, for the outputs of its mapper.
 pub fn sink(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<Box<dyn Sink>, SinkError> {
-    let tables = outputs.iter().map(|o| (o.name.clone(), pipeline.table(&o.name).table)).collect();
+    let tables = tables(pipeline, outputs);
     match &pipeline.sink {
         SinkConfig::Sqlite { path, .. } => {
             Ok(Box::new(SqliteSink::new(SqliteSinkOptions { path: path.clone(), tables })))

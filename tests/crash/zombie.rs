@@ -50,15 +50,18 @@ fn a_second_process_is_refused_while_the_first_lives() {
     assert_eq!(first.wait().unwrap().code(), Some(0), "the first goes on as if nothing had been");
 }
 
-/// A worker that suspended itself at a fault point, between transactions of the state: one that holds the state's write
+/// A worker that suspended itself at a fault point, between transactions of state and target: one that holds a write
 /// lock keeps everybody waiting, which is safe and not what these tests are about.
 fn suspended_between_transactions(target: Target, fault: &str) -> (Workspace, Child) {
     for _ in 0..50 {
         let workspace = workspace(target);
         let mut child = suspended(&workspace, fault);
-        let state = rusqlite::Connection::open(workspace.path(".gristmill/state.db")).unwrap();
-        state.busy_timeout(Duration::ZERO).unwrap();
-        if state.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok() {
+        let free = |name: &str| {
+            let database = rusqlite::Connection::open(workspace.path(name)).unwrap();
+            database.busy_timeout(Duration::ZERO).unwrap();
+            database.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok()
+        };
+        if free(".gristmill/state.db") && (target == Target::Parquet || free("target.db")) {
             return (workspace, child);
         }
         child.kill().unwrap();
@@ -100,5 +103,18 @@ fn signal(child: &Child, name: &str) {
 fn take_the_lock_away(workspace: &Workspace) {
     for lock in workspace.files(".gristmill/locks") {
         std::fs::remove_file(lock).unwrap();
+    }
+}
+
+/// Two states draw the same tokens: the target itself must notice that its history is not the writer's.
+#[test]
+fn a_second_state_cannot_write_between() {
+    for target in Target::ALL {
+        let workspace = workspace(target);
+        let first = suspended(&workspace, "batch-ready-after:1=stop");
+        workspace.gristmill(&["--state", "second", "run", "--once", "pipeline.yaml"]).expect(0);
+        signal(&first, "-CONT");
+        let output = first.wait_with_output().unwrap();
+        assert!(matches!(output.status.code(), Some(1 | 3)), "{target:?}: {}", output.status);
     }
 }

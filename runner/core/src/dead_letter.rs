@@ -146,6 +146,13 @@ pub struct DeadLetterLimit {
 pub const RATIO_NEEDS_RECORDS: u64 = 1000;
 
 impl DeadLetterLimit {
+    /// Judges one page by itself: a ratio says little about few records, but when not one of several is acceptable it is
+    /// the configuration that is wrong, and the file should not count as read.
+    pub fn page_refused(&self, dead: u64, read: u64) -> Option<String> {
+        (self.max_ratio.is_some_and(|max| max < 1.0) && read > 1 && dead >= read)
+            .then(|| format!("none of the {read} records in hand could be accepted"))
+    }
+
     /// Judges totals that already include the page or batch in hand. None: go on.
     pub fn exceeded(&self, dead: u64, read: u64) -> Option<String> {
         if let Some(max) = self.max_records.filter(|max| dead > *max) {
@@ -168,6 +175,9 @@ mod tests {
         assert!(limit.exceeded(11, 1000).is_some());
         assert_eq!(limit.exceeded(50, 1_000_000), None);
         assert!(limit.exceeded(51, 1_000_000).is_some());
+        assert!(limit.page_refused(3, 3).is_some(), "a page of which nothing is left");
+        assert_eq!(limit.page_refused(2, 3), None);
+        assert_eq!(limit.page_refused(1, 1), None, "a single bad record is just that");
         let none = DeadLetterLimit { max_ratio: Some(0.0), max_records: None };
         assert!(none.exceeded(1, 1_000_000).is_some());
         assert_eq!(none.exceeded(0, 1), None);

@@ -137,6 +137,6 @@ pub fn host(common: &Common, pipeline: Option<&Pipeline>) -> Result<Host, Failur
         exit: Exit::Failed,
         what: e.to_string(),
         fate: None,
-        hint: "see `gristmill doctor`".into(),
+        hint: format!("is {} writable? choose another folder with --cache", cache(common).display()),
     })
 }

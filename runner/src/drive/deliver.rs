@@ -6,6 +6,7 @@ use super::mapping::Mapper;
 use super::progress::{Progress, Summary};
 use super::{DeadLetterBudget, RunError};
 use crate::sink::{MappedBatch, Receipt, Sink, SinkError};
+use crate::store::state::BatchRow;
 use crate::store::{CommitPermit, StateStore};
 use backon::BackoffBuilder;
 use gristmill_core::checkpoint::Checkpoint;
@@ -28,6 +29,23 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
+    /// Compares the target's history with the state's, before anything is touched. A fence stops owners, not histories: a
+    /// state that was restored or made anew beside its target would soon hold a large enough token, and give out places
+    /// and file numbers that the target already knows.
+    pub async fn check_history(&mut self) -> Result<(), RunError> {
+        let found = self.sink.last_batch(&self.tenure).await;
+        let last = match found.map_err(|error| RunError::Sink { error, batch: None })? {
+            Some(batch) => Some(self.state.batch(batch).await?.ok_or(RunError::TargetAhead { batch })?),
+            None => None,
+        };
+        let place = |row: BatchRow| (row.epoch, row.sequence);
+        let committed = (self.checkpoint.epoch, self.checkpoint.last_sequence);
+        match self.checkpoint.last_batch_id {
+            Some(batch) if last.map(place) < Some(committed) => Err(RunError::TargetBehind { batch }),
+            _ => Ok(()),
+        }
+    }
+
     /// Raises the fence in the target, which stops a zombie as early as can be.
     pub async fn open_for(&mut self, mapper: Arc<Mapper>) -> Result<(), RunError> {
         if self.opened.as_ref().is_some_and(|opened| Arc::ptr_eq(opened, &mapper)) {
@@ -35,18 +53,6 @@ impl Delivery {
         }
         let failed = |error| RunError::Sink { error, batch: None };
         self.sink.open(&self.tenure, &mapper.outputs).await.map_err(failed)?;
-        // A fence stops owners, not histories: a state that was restored or made anew beside an older target would soon
-        // hold a large enough token, and give out places and file numbers that the target already knows.
-        if let Some(batch) = self.sink.last_batch().await.map_err(failed)?
-            && self.state.batch(batch).await?.is_none()
-        {
-            return Err(RunError::TargetAhead { batch });
-        }
-        if let Some(batch) = self.checkpoint.last_batch_id
-            && self.sink.find_receipt(&self.tenure.task_id, batch).await.map_err(failed)?.is_none()
-        {
-            return Err(RunError::TargetBehind { batch });
-        }
         self.opened = Some(mapper);
         Ok(())
     }

@@ -115,7 +115,7 @@ impl Extraction {
             tracing::info!(stage = "normalize", message);
         }
         let dead_letters = normalized.dead_letters;
-        self.budget.admit(read, dead_letters.len() as u64).map_err(|reason| RunError::TooManyDeadLetters {
+        self.budget.admit_page(read, dead_letters.len() as u64).map_err(|reason| RunError::TooManyDeadLetters {
             reason,
             examples: dead_letters.iter().take(EXAMPLES).cloned().collect(),
             batch: None,

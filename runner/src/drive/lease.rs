@@ -74,6 +74,7 @@ impl LocalLease {
 }
 
 /// Renews a lease while a run goes on.
+#[derive(Clone)]
 pub(super) struct Keeper {
     tenure: Tenure,
     state: StateStore,

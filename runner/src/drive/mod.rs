@@ -67,6 +67,14 @@ struct DeadLetterBudget {
 }
 
 impl DeadLetterBudget {
+    /// As [`Self::admit`], for a page that is not stored yet.
+    fn admit_page(&self, read: u64, dead: u64) -> Result<(), String> {
+        match self.limit.page_refused(dead, read) {
+            Some(reason) => Err(reason),
+            None => self.admit(read, dead),
+        }
+    }
+
     /// Adds to the totals if the limit allows it, else says why not.
     fn admit(&self, read: u64, dead: u64) -> Result<(), String> {
         let mut totals = self.totals.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -85,10 +93,16 @@ impl DeadLetterBudget {
 pub async fn run(run: Run, source: Box<dyn Source>, sink: Box<dyn Sink>) -> Outcome {
     let mut summary = Summary::default();
     let keeper = run.lease.keep_alive();
+    // A task of its own: work that blocks the loop must not let the lease run out.
+    let mut lost = {
+        let keeper = keeper.clone();
+        AbortOnDrop(tokio::spawn(async move { keeper.lost().await }))
+    };
     let ended = tokio::select! {
         ended = drive(run, source, sink, &mut summary) => ended,
-        lost = keeper.lost() => Err(lost),
+        lost = &mut lost.0 => Err(lost.unwrap_or_else(|e| RunError::Panicked(e.to_string()))),
     };
+    drop(lost);
     let released = keeper.release().await;
     Outcome { summary, ended: ended.and(released) }
 }
@@ -121,6 +135,7 @@ async fn drive(
         stop: stop.clone(),
     };
     let mut mapping = Mapping { mappers };
+    delivery.check_history().await?;
     // Before anything is read.
     delivery.open_for(mapping.mappers.get(&published.schema_id, &published.pins).await?).await?;
 
@@ -162,11 +177,15 @@ async fn drive(
     let (mapped, outgoing) = mpsc::channel::<MappedReady>(BATCHES_IN_FLIGHT);
     let extracting = AbortOnDrop(tokio::spawn(extraction.run(ready)));
     let mapping = AbortOnDrop(tokio::spawn(mapping.run(incoming, mapped)));
-    deliver_all(&mut delivery, outgoing, stop, summary).await?;
+    let delivered = deliver_all(&mut delivery, outgoing, stop, summary).await;
+    if delivered.is_err() && !extracting.0.is_finished() {
+        return delivered;
+    }
+    // An extraction that ended before has failed first: it knows the cause that the delivery may have met second-hand.
     let mapped = mapping.join().await?;
     let (extracted, ended) = extracting.join().await?;
     summary.count_extracted(extracted);
-    mapped.and(ended)?;
+    ended.and(mapped).and(delivered)?;
     if count {
         let counted = delivery.sink.count().await.map_err(|error| RunError::Sink { error, batch: None })?;
         summary.target_records = Some(counted);

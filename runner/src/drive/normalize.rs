@@ -210,7 +210,10 @@ fn column_versions(column: &ArrayRef) -> Result<BinaryArray, arrow::error::Arrow
         }
         Float16 | Float32 | Float64 => {
             let column = cast(column, &Float64)?;
-            column.as_primitive::<Float64Type>().iter().for_each(|v| builder.append_option(v.map(version::float)));
+            column.as_primitive::<Float64Type>().iter().for_each(|v| {
+                // NaN is no place in an order: as the largest version it would hold its record for ever.
+                builder.append_option(v.filter(|v| !v.is_nan()).map(version::float));
+            });
         }
         Decimal128(..) => {
             column.as_primitive::<Decimal128Type>().iter().for_each(|v| builder.append_option(v.map(version::decimal)));

@@ -9,6 +9,8 @@ use crate::drive::normalize::{Normalizer, can_version};
 use crate::host::{Dictionaries, Host, PlannedStage, Stage};
 use crate::record::OutputSchema;
 use crate::schema::{from_arrow, to_arrow};
+use crate::sink::{Guarantee, SinkError};
+use crate::source::SourceError;
 use arrow::datatypes::SchemaRef;
 use gristmill_core::id::SchemaId;
 use gristmill_core::pins::Pin;
@@ -26,6 +28,8 @@ pub struct Checked {
     pub schema: Schema,
     pub normalizer: Normalizer,
     pub outputs: Vec<OutputSchema>,
+    /// Of the sink.
+    pub guarantee: Guarantee,
 }
 
 /// Checks a pipeline against its source, its components and what the state has frozen.
@@ -39,6 +43,7 @@ pub async fn check(
     let resolved = resolve(pipeline, folders, known).await?;
     let (source_schema, source_inferred) = source_columns(pipeline, known, spool).await?;
     let source = to_arrow(&source_schema);
+    connect::source(&pipeline.source, source.clone(), spool).map_err(|e| source_mistake(pipeline, e))?;
     let dictionaries = dictionaries(pipeline, &resolved)?;
 
     let normalize =
@@ -64,9 +69,28 @@ pub async fn check(
     let map = plan(pipeline, host, Stage::Map, &resolved.pins.map, &resolved, &records, &dictionaries)?;
     let outputs = Identities::of(pipeline).outputs(map.as_ref().map(|stage| stage.outputs()), &records);
     check_tables(pipeline, &outputs)?;
+    let guarantee = connect::check_sink(pipeline, &outputs)
+        .map_err(|e| blame(pipeline.diagnose(At::Sink, e.to_string(), sink_hint(&e))))?;
     let normalizer =
         Normalizer { stage: normalize, identity: pipeline.identity.clone(), version: pipeline.source_version.clone() };
-    Ok(Checked { resolved, source_schema, source_inferred, schema, normalizer, outputs })
+    Ok(Checked { resolved, source_schema, source_inferred, schema, normalizer, outputs, guarantee })
+}
+
+/// What the source cannot do with its configuration, at its place in the file.
+fn source_mistake(pipeline: &Pipeline, error: SourceError) -> PublishError {
+    match error {
+        SourceError::Mismatch { what, hint } | SourceError::Permanent { what, hint } => {
+            blame(pipeline.diagnose(At::SourceColumns, what, hint))
+        }
+        error => error.into(),
+    }
+}
+
+fn sink_hint(error: &SinkError) -> String {
+    match error {
+        SinkError::Mismatch { hint, .. } | SinkError::Permanent { hint, .. } => hint.clone(),
+        _ => "check the sink's url".into(),
+    }
 }
 
 /// The source's columns: those frozen for this task and schema id, which must be those of the file where it names any;
@@ -184,7 +208,34 @@ async fn check_history(pipeline: &Pipeline, known: Known<'_>) -> Result<(), Publ
             return Err(blame(pipeline.diagnose(at, message, hint)));
         }
     }
+    if let Some(what) = moved(&latest.definition["sink"], &definition["sink"]) {
+        let message = format!("{what} since task `{}` wrote its target", pipeline.task);
+        let hint =
+            "the rows that it has committed stay where they are: give the pipeline a new task id for a new target";
+        return Err(blame(pipeline.diagnose(At::Sink, message, hint)));
+    }
     Ok(())
+}
+
+/// How the target of a task has moved. New outputs may come and old ones go; those that stay keep their tables.
+fn moved(before: &serde_json::Value, now: &serde_json::Value) -> Option<String> {
+    let (before, now) = (before.as_object()?, now.as_object()?);
+    for (kind, old) in before {
+        let Some(new) = now.get(kind) else { return Some(format!("the sink is no longer {kind}")) };
+        for key in ["url", "table"] {
+            if old[key] != new[key] {
+                return Some(format!("the sink's {key} has changed"));
+            }
+        }
+        for (output, was) in old["tables"].as_object().into_iter().flatten() {
+            let table = |config: &serde_json::Value| config["table"].as_str().unwrap_or(output).to_owned();
+            let is = &new["tables"][output];
+            if table(was) != table(is) || was["identity"] != is["identity"] {
+                return Some(format!("the table or identity of output {output} has changed"));
+            }
+        }
+    }
+    None
 }
 
 /// Every table that the pipeline names is an output, and every output holds its identity.

@@ -90,14 +90,18 @@ pub enum SinkError {
 pub trait Sink: Send {
     fn guarantee(&self) -> Guarantee;
 
+    /// Whether these outputs can be written at all, as far as their columns tell. Looks at nothing outside.
+    fn check(&self, outputs: &[OutputSchema]) -> Result<(), SinkError>;
+
+    /// The batch that the target committed last for a task's partition. Only reads, and needs no `open`: whether the target
+    /// is the one that the state knows must be clear before anything in it is touched.
+    async fn last_batch(&mut self, tenure: &Tenure) -> Result<Option<BatchId>, SinkError>;
+
     /// Creates what is missing in the target and raises the fence.
     async fn open(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError>;
 
     /// The receipt of a batch that this target has committed.
     async fn find_receipt(&mut self, task_id: &TaskId, batch_id: BatchId) -> Result<Option<Receipt>, SinkError>;
-
-    /// The batch that was committed last for the tenure's task and partition.
-    async fn last_batch(&mut self) -> Result<Option<BatchId>, SinkError>;
 
     /// Commits a batch.
     async fn write(&mut self, batch: &MappedBatch) -> Result<Receipt, SinkError>;

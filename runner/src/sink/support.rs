@@ -4,12 +4,34 @@ use super::{MappedBatch, SinkError, Tenure};
 use crate::record::MappedOutput;
 use arrow::array::Array;
 use arrow::datatypes::SchemaRef;
-use gristmill_core::id::Micros;
+use gristmill_core::id::{BatchId, Micros, TaskId};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 fn bug(what: String) -> SinkError {
     SinkError::Permanent { what, hint: "report this as a bug of gristmill".into() }
+}
+
+/// Versions of two tasks need not compare: one would drop the other's rows as stale.
+pub(super) fn check_owner(table: &str, owner: &str, task_id: &TaskId) -> Result<(), SinkError> {
+    if owner == task_id.as_str() {
+        return Ok(());
+    }
+    Err(SinkError::Mismatch {
+        what: format!("`{table}` in the target belongs to task `{owner}`, and this is task `{task_id}`"),
+        hint: "a table belongs to one task: give this one a table of its own, or keep the task's name".into(),
+    })
+}
+
+/// Another owner has written to this partition's history. Tokens are drawn by a state, so two states may hold the same.
+pub(super) fn foreign_history(last: Option<BatchId>) -> SinkError {
+    let last = last.map_or_else(|| "nothing".into(), |batch| format!("batch {batch}"));
+    SinkError::Permanent {
+        what: format!(
+            "another process has written to this task's target: its history ends with {last}, which is not ours"
+        ),
+        hint: "two states run the same task into one target: stop one of them for good".into(),
+    }
 }
 
 /// A batch belongs to the tenure that the sink was opened for.

@@ -29,8 +29,14 @@ impl StoreError {
     pub(super) fn database(doing: &'static str) -> impl FnOnce(sqlx::Error) -> Self {
         move |source| {
             const SQLITE_FULL: &str = "13";
+            // SQLITE_IOERR_SHMSIZE: the file system has no room for the shared memory of the WAL.
+            const NO_ROOM_FOR_WAL_INDEX: &str = "4874";
             const BUSY_OR_LOCKED: [&str; 2] = ["5", "6"];
-            let code = source.as_database_error().and_then(|e| e.code()).map(|c| primary_code(&c));
+            let extended = source.as_database_error().and_then(|e| e.code());
+            if extended.as_deref() == Some(NO_ROOM_FOR_WAL_INDEX) {
+                return Self::NoSpace { doing: doing.into() };
+            }
+            let code = extended.map(|c| primary_code(&c));
             match code.as_deref() {
                 Some(SQLITE_FULL) => Self::NoSpace { doing: doing.into() },
                 code => {

@@ -7,6 +7,7 @@
 use super::error::damaged;
 use super::layout;
 use super::objects::{self, Created};
+use crate::sink::support::foreign_history;
 use crate::sink::{Receipt, SinkError};
 use bytes::Bytes;
 use futures::TryStreamExt;
@@ -79,6 +80,8 @@ pub(super) struct Log {
     head: u64,
     /// The largest token that was seen.
     seen: FencingToken,
+    /// The batch of an append that was not answered: its entry may be there all the same.
+    unanswered: Option<BatchId>,
 }
 
 impl Log {
@@ -89,7 +92,7 @@ impl Log {
             .try_fold(0, async |head: u64, number| Ok(head.max(number.unwrap_or(0))))
             .await
             .map_err(|error| super::error::failed(format!("listing {folder}"), error))?;
-        let mut log = Self { store, folder, head, seen: FencingToken::new(0) };
+        let mut log = Self { store, folder, head, seen: FencingToken::new(0), unanswered: None };
         if head > 0 {
             let last = log.read(head).await?;
             let last = last.ok_or_else(|| damaged(format!("entry {head} of {} is gone", log.folder)))?;
@@ -117,6 +120,11 @@ impl Log {
             what: format!("a log entry cannot be written as JSON: {error}"),
             hint: "report this as a bug of gristmill".into(),
         })?;
+        let ours = match &entry {
+            Entry::Publish(batch) => Some(batch.receipt.batch_id()),
+            Entry::Fence { .. } => None,
+        };
+        let unanswered = std::mem::replace(&mut self.unanswered, ours);
         loop {
             self.admit(entry.fencing_token())?;
             let path = layout::entry(&self.folder, self.head + 1);
@@ -131,7 +139,14 @@ impl Log {
                 _ => false,
             };
             if first {
+                self.unanswered = None;
                 return Ok(met);
+            }
+            if let Entry::Publish(theirs) = &met
+                && met.fencing_token() == entry.fencing_token()
+                && unanswered != Some(theirs.receipt.batch_id())
+            {
+                return Err(foreign_history(Some(theirs.receipt.batch_id())));
             }
         }
     }

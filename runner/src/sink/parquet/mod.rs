@@ -105,8 +105,8 @@ impl ParquetSink {
         self.tables.get(output).map_or(output, String::as_str).to_owned()
     }
 
-    async fn open_now(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError> {
-        self.opened = None;
+    /// The outputs under the names of their folders.
+    fn checked(&self, outputs: &[OutputSchema]) -> Result<Vec<OutputSchema>, SinkError> {
         let tables: Vec<_> = outputs.iter().map(|o| OutputSchema { name: self.table(&o.name), ..o.clone() }).collect();
         for (place, output) in tables.iter().enumerate() {
             schema::check(output)?;
@@ -117,11 +117,17 @@ impl ParquetSink {
                 });
             }
         }
+        Ok(tables)
+    }
+
+    async fn open_now(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError> {
+        self.opened = None;
+        let tables = self.checked(outputs)?;
         let folder = self.layout.log(&tenure.task_id, &tenure.partition_id);
         let mut log = Log::open(self.store.clone(), folder).await?;
         log.admit(tenure.fencing_token)?;
         for output in &tables {
-            schema::record(&*self.store, &self.layout, output).await?;
+            schema::record(&*self.store, &self.layout, output, &tenure.task_id).await?;
         }
         reach(FaultPoint::SinkFenceBefore);
         log.append(Entry::Fence { fencing_token: tenure.fencing_token }).await?;
@@ -247,6 +253,10 @@ impl Sink for ParquetSink {
         }
     }
 
+    fn check(&self, outputs: &[OutputSchema]) -> Result<(), SinkError> {
+        self.checked(outputs).map(drop)
+    }
+
     async fn open(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError> {
         self.open_now(tenure, outputs).await
     }
@@ -271,8 +281,9 @@ impl Sink for ParquetSink {
         self.write_now(batch).await
     }
 
-    async fn last_batch(&mut self) -> Result<Option<BatchId>, SinkError> {
-        self.opened.as_ref().ok_or_else(super::not_open)?.log.last_batch().await
+    async fn last_batch(&mut self, tenure: &Tenure) -> Result<Option<BatchId>, SinkError> {
+        let folder = self.layout.log(&tenure.task_id, &tenure.partition_id);
+        Log::open(self.store.clone(), folder).await?.last_batch().await
     }
 
     async fn count(&mut self) -> Result<BTreeMap<String, u64>, SinkError> {

@@ -7,7 +7,9 @@ use super::objects::{self, Created};
 use crate::content::type_text;
 use crate::record::OutputSchema;
 use crate::sink::SinkError;
+use crate::sink::support::check_owner;
 use arrow::datatypes::DataType;
+use gristmill_core::id::TaskId;
 use object_store::ObjectStore;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +30,8 @@ pub(super) enum RecordedSchema {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct Recorded {
+    /// The task that the folder belongs to.
+    pub task_id: TaskId,
     pub output: String,
     pub identity: Vec<String>,
     pub columns: Vec<Column>,
@@ -80,8 +84,14 @@ pub(super) fn check(output: &OutputSchema) -> Result<(), SinkError> {
 }
 
 /// Records an output, or compares it with what is recorded.
-pub(super) async fn record(store: &dyn ObjectStore, layout: &Layout, output: &OutputSchema) -> Result<(), SinkError> {
+pub(super) async fn record(
+    store: &dyn ObjectStore,
+    layout: &Layout,
+    output: &OutputSchema,
+    task_id: &TaskId,
+) -> Result<(), SinkError> {
     let ours = Recorded {
+        task_id: task_id.clone(),
         output: output.name.clone(),
         identity: output.identity.clone(),
         columns: output.schema.fields().iter().map(|field| column(field.name(), field.data_type())).collect(),
@@ -120,6 +130,7 @@ fn column(name: &str, data_type: &DataType) -> Column {
 
 fn compare(ours: &Recorded, theirs: &Recorded) -> Result<(), SinkError> {
     let output = &ours.output;
+    check_owner(output, theirs.task_id.as_str(), &ours.task_id)?;
     let what = if ours.identity != theirs.identity {
         format!(
             "output `{output}` has the identity {}, the dataset was written with {}",

@@ -249,7 +249,7 @@ async fn stored_json_is_fixed() {
     assert_eq!(attempt, format!(r#"{{"kind":"attempt/1","partitionId":"all","digest":"{digest}","logHead":1}}"#));
     let schema: serde_json::Value = serde_json::from_str(&store.text("_gristmill/schema/flights.json").await).unwrap();
     let expected = serde_json::json!({
-        "kind": "schema/1", "output": "flights", "identity": ["id"],
+        "kind": "schema/1", "taskId": "flights-task", "output": "flights", "identity": ["id"],
         "columns": [{"name": "id", "type": "int64"}, {"name": "value", "type": "utf8"}],
     });
     assert_eq!(schema, expected);

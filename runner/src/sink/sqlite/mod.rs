@@ -61,6 +61,8 @@ struct Opened {
     connection: Connection,
     /// By output.
     tables: BTreeMap<String, Table>,
+    /// The last batch of the partition's history as this owner knows it.
+    last: Option<BatchId>,
 }
 
 impl SqliteSink {
@@ -78,13 +80,15 @@ impl SqliteSink {
         registry::ensure(&transaction)?;
         registry::raise_fence(&transaction, &tenure.task_id, &tenure.partition_id, tenure.fencing_token)?;
         for table in tables.values() {
+            registry::take_table(&transaction, &table.name, &tenure.task_id)?;
             table.ensure(&transaction)?;
         }
+        let last = registry::last(&transaction, &tenure.task_id, &tenure.partition_id)?;
         reach(FaultPoint::SinkFenceBefore);
         transaction.commit().map_err(|error| failed("raising the fence", error))?;
         reach(FaultPoint::SinkFenceAfter);
         let checkpointer = Checkpointer::start(&self.options.path)?;
-        self.opened = Some(Opened { tenure: tenure.clone(), checkpointer, connection, tables });
+        self.opened = Some(Opened { tenure: tenure.clone(), checkpointer, connection, tables, last });
         Ok(())
     }
 
@@ -122,8 +126,17 @@ impl Opened {
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|error| failed("locking the target", error))?;
         registry::raise_fence(&transaction, &batch.task_id, &batch.partition_id, batch.fencing_token)?;
+        let last = registry::last(&transaction, &batch.task_id, &batch.partition_id)?;
         if let Some(receipt) = registry::find(&transaction, &batch.task_id, batch.batch_id)? {
+            if last == Some(batch.batch_id) {
+                // Ours, and only its answer was lost.
+                self.last = last;
+            }
             return receipt.of_same_content(batch);
+        }
+        // Tokens are drawn by a state: another state may hold the same one. Its batches are not in our history.
+        if last != self.last {
+            return Err(super::support::foreign_history(last));
         }
         let deleted_at = registry::moment(batch.created_at);
         let stamp = rows::Stamp { batch_no: registry::next_no(&transaction)?, deleted_at: &deleted_at };
@@ -138,6 +151,7 @@ impl Opened {
         reach(FaultPoint::SinkCommitBefore);
         transaction.commit().map_err(|error| failed("committing the batch", error))?;
         reach(FaultPoint::SinkCommitAfter);
+        self.last = Some(batch.batch_id);
         self.checkpointer.after_commit(&self.connection);
         Ok(receipt)
     }
@@ -152,6 +166,10 @@ impl Sink for SqliteSink {
         }
     }
 
+    fn check(&self, outputs: &[OutputSchema]) -> Result<(), SinkError> {
+        self.tables(outputs).map(drop)
+    }
+
     async fn open(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError> {
         tokio::task::block_in_place(|| self.open_now(tenure, outputs))
     }
@@ -164,9 +182,17 @@ impl Sink for SqliteSink {
         tokio::task::block_in_place(|| self.opened()?.write_now(batch))
     }
 
-    async fn last_batch(&mut self) -> Result<Option<BatchId>, SinkError> {
-        let Opened { tenure, connection, .. } = self.opened()?;
-        tokio::task::block_in_place(|| registry::last(connection, &tenure.task_id, &tenure.partition_id))
+    async fn last_batch(&mut self, tenure: &Tenure) -> Result<Option<BatchId>, SinkError> {
+        tokio::task::block_in_place(|| {
+            if !self.options.path.exists() {
+                return Ok(None);
+            }
+            let connection = connect(&self.options.path)?;
+            match registry::exists(&connection)? {
+                true => registry::last(&connection, &tenure.task_id, &tenure.partition_id),
+                false => Ok(None),
+            }
+        })
     }
 
     async fn count(&mut self) -> Result<BTreeMap<String, u64>, SinkError> {

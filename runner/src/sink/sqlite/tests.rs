@@ -147,7 +147,14 @@ async fn tables_and_rows_as_a_user_sees_them() {
         ])
     );
     assert_eq!(file.rows("SELECT * FROM gristmill_fence"), [[text("flights-task"), text("all"), int(1)]]);
-    assert_eq!(file.rows("SELECT * FROM gristmill_meta"), [[text("format"), text("1")]]);
+    assert_eq!(
+        file.rows("SELECT * FROM gristmill_meta ORDER BY key"),
+        [
+            [text("format"), text("1")],
+            [text("table:delays"), text("flights-task")],
+            [text("table:flights"), text("flights-task")],
+        ]
+    );
     let definitions = file.rows("SELECT sql FROM sqlite_schema WHERE name IN ('flights', 'delays') ORDER BY name DESC");
     assert_eq!(
         definitions[0],

@@ -84,6 +84,9 @@ impl StateStore {
                 what: format!("the state {} was written by a newer gristmill", path.display()),
                 hint: "run it with that version or a later one".into(),
             },
+            sqlx::migrate::MigrateError::Execute(e) | sqlx::migrate::MigrateError::ExecuteMigration(e, _) => {
+                StoreError::database("migrating the state")(e)
+            }
             e => StoreError::Io { doing: "migrating the state".into(), transient: false, source: e.into() },
         })?;
         Ok(Self { pool })
