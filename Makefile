@@ -46,7 +46,7 @@ lint: ## Formatting, clippy without warnings, and the core's purity
 	$(CARGO) clippy $(TESTED) --all-targets -- -D warnings
 
 docs: ## API documentation, with every link checked
-	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --no-deps --locked -p gristmill -p gristmill-core -p gristmill-guest
+	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" $(CARGO) doc --no-deps --document-private-items --locked -p gristmill -p gristmill-core -p gristmill-guest
 
 fuzz: ## Ten minutes of malformed guest output against the column decoder (nightly toolchain, cargo-fuzz)
 	cd runner/fuzz && $(CARGO) +nightly fuzz run decode -- -max_total_time=600

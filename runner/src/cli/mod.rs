@@ -38,10 +38,10 @@ struct Common {
     /// Folder for the runner's state, locks and caches
     #[arg(long, global = true, env = "GRISTMILL_STATE", default_value = ".gristmill", value_name = "DIR")]
     state: PathBuf,
-    /// Where batches, components and dictionaries are kept: a folder or s3://bucket/prefix [default: <state>/store]
+    /// Where batches, components and dictionaries are kept: a folder or s3://bucket/prefix [default: store/ in --state]
     #[arg(long, global = true, env = "GRISTMILL_STORAGE", value_name = "URL")]
     storage: Option<String>,
-    /// Folders with built components, <name>@<version>.wasm [default: components beside the pipeline, then ./components]
+    /// Folders with built components, name@version.wasm [default: components beside the pipeline, then ./components]
     #[arg(long, global = true, env = "GRISTMILL_COMPONENTS", value_delimiter = ':', value_name = "DIR")]
     components: Vec<PathBuf>,
     /// Folder for compiled components; they are code, hence private to this user [default: the user's cache folder]

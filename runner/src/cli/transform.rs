@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
-    /// Build Rust transforms into components, <name>@<version>.wasm
+    /// Build Rust transforms into components, name@version.wasm
     Build {
         /// Folders with a Cargo.toml
         #[arg(required = true)]

@@ -1,7 +1,7 @@
 //! From a pipeline to an immutable task version.
 //!
-//! [`resolve`] finds the bytes that the pipeline names and pins them; [`check`] plans both stages against the schemas and
-//! blames what does not fit at its place in the file, without writing anything; [`publish`] freezes the schemas,
+//! [`resolve()`] finds the bytes that the pipeline names and pins them; [`check()`] plans both stages against the schemas and
+//! blames what does not fit at its place in the file, without writing anything; [`publish()`] freezes the schemas,
 //! stores components and dictionaries and records the version.
 
 mod check;
