@@ -3,6 +3,7 @@
 mod batches;
 mod doctor;
 mod init;
+mod live;
 mod output;
 mod replay;
 mod run;
@@ -82,8 +83,10 @@ enum Verb {
         after_help = "Examples:\n  gristmill batches list flights\n  gristmill batches verify flights"
     )]
     Batches(batches::Verb),
-    /// Run stored batches again with the components of their manifests
-    #[command(after_help = "Example:\n  gristmill replay flights --verify")]
+    /// Map stored batches again: to verify them, into another target, or with other code
+    #[command(
+        after_help = "Examples:\n  gristmill replay flights --verify\n  gristmill replay flights --pins original --into sqlite://copy.db\n  gristmill replay flights --pins current                 all of it, in tables that are swapped at the end\n  gristmill replay flights --pins version:2 --from 10 --to 12"
+    )]
     Replay(replay::Args),
     /// Build transforms
     #[command(

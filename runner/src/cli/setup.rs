@@ -4,7 +4,7 @@ use super::Common;
 use super::output::{Exit, Failure};
 use crate::config::Pipeline;
 use crate::host::{Host, HostError, HostLimits};
-use crate::publish::ComponentFolders;
+use crate::publish::{ComponentFolders, Loader};
 use crate::source::files::open_store;
 use crate::store::{BatchStore, ContentStore, Objects, StateStore};
 use std::path::{Path, PathBuf};
@@ -80,6 +80,11 @@ impl Stores {
             true => Self::existing(common).await.map(Some),
             false => Ok(None),
         }
+    }
+
+    /// Loads the code of task versions.
+    pub fn loader(&self, host: Host) -> Loader {
+        Loader { host, state: self.state.clone(), content: self.content.clone() }
     }
 
     fn with(common: &Common, state: StateStore) -> Result<Self, Failure> {

@@ -36,13 +36,28 @@ const BATCH_AGE: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration
 pub(super) struct Checker<'a> {
     text: &'a str,
     base_dir: &'a Path,
+    files: Files,
     problems: Vec<Problem>,
     sites: BTreeMap<At, Span>,
 }
 
+/// Whether the files that a pipeline names must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Files {
+    Exist,
+    /// A published version has its components and dictionaries in the store.
+    MayBeGone,
+}
+
 /// Judges `raw`, which was read from `text` in a file of `base_dir`.
-pub(super) fn check(raw: &RawPipeline, text: &str, base_dir: &Path, shown: Shown) -> Result<Pipeline, Vec<Problem>> {
-    let mut checker = Checker { text, base_dir, problems: Vec::new(), sites: BTreeMap::new() };
+pub(super) fn check(
+    raw: &RawPipeline,
+    text: &str,
+    base_dir: &Path,
+    files: Files,
+    shown: Shown,
+) -> Result<Pipeline, Vec<Problem>> {
+    let mut checker = Checker { text, base_dir, files, problems: Vec::new(), sites: BTreeMap::new() };
     checker.site(At::Pipeline, Span { offset: 0, len: text.find(['\n', ':']).unwrap_or(text.len()) });
     let task = checker.id(At::Task, "task", &raw.task, TaskId::new);
     let schema = checker.id(At::Schema, "schema", &raw.schema, SchemaId::new);
@@ -53,10 +68,15 @@ pub(super) fn check(raw: &RawPipeline, text: &str, base_dir: &Path, shown: Shown
         checker.site(At::IdentityColumn(column.value.clone()), column.span);
     }
     let source_version = checker.source_version(raw.source_version.as_ref());
-    let (transforms, canonical_transforms) = checker.transforms(raw.transforms.as_ref());
+    let (transforms, canonical_transforms) = checker.transforms(raw.transforms.as_ref(), schema.as_ref());
     let batch = checker.batch(raw.batch.as_ref());
     let sink = checker.sink(&raw.sink);
     let dead_letters = checker.dead_letters(raw.dead_letters.as_ref());
+    let keep_raw = raw.keep_raw.as_ref().is_some_and(|keep| keep.value);
+    let redact = raw.redact.iter().flat_map(|columns| &columns.value).map(|column| column.value.clone()).collect();
+    if let Some(columns) = &raw.redact {
+        checker.site(At::Redact, columns.span);
+    }
     if let Some(source) = &source {
         let normalized = raw.transforms.as_ref().is_some_and(|transforms| transforms.value.normalize.is_some());
         checker.record_columns(source, normalized, raw);
@@ -86,6 +106,7 @@ pub(super) fn check(raw: &RawPipeline, text: &str, base_dir: &Path, shown: Shown
                 ("transforms", Some(canonical_transforms)),
                 ("batch", Some(canonical_batch(&batch))),
                 ("sink", Some(sink::canonical(&sink, raw))),
+                ("keep_raw", keep_raw.then_some(Json::Bool(true))),
             ]);
             let base_dir = base_dir.to_owned();
             Ok(Pipeline {
@@ -98,6 +119,9 @@ pub(super) fn check(raw: &RawPipeline, text: &str, base_dir: &Path, shown: Shown
                 batch,
                 sink,
                 dead_letters,
+                keep_raw,
+                redact,
+                text: text.into(),
                 base_dir,
                 canonical,
                 shown,

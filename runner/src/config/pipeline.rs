@@ -6,9 +6,10 @@ use gristmill_core::dead_letter::DeadLetterLimit;
 use gristmill_core::id::{SchemaId, TaskId};
 use gristmill_core::schema::Schema;
 use gristmill_core::version::VersionSource;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A checked pipeline file.
@@ -25,6 +26,12 @@ pub struct Pipeline {
     pub batch: BatchLimits,
     pub sink: SinkConfig,
     pub dead_letters: DeadLetterLimit,
+    /// Keep the source's pages beside their batches.
+    pub keep_raw: bool,
+    /// Columns whose values are never shown.
+    pub redact: BTreeSet<String>,
+    /// The file as it was written: variables unexpanded.
+    pub text: Arc<str>,
     /// The folder of the pipeline file: relative paths in it start here, and are already resolved.
     pub base_dir: PathBuf,
     pub(super) canonical: canonical::Json,
@@ -95,10 +102,19 @@ impl Default for CsvFormat {
 pub struct Transforms {
     /// None: the source's columns are the change records.
     pub normalize: Option<StageConfig>,
+    /// By the schema that a link starts from.
+    pub migrate: BTreeMap<SchemaId, MigrateConfig>,
     /// None: the change records are the rows.
     pub map: Option<StageConfig>,
     pub dictionaries: BTreeMap<String, DictionaryConfig>,
     pub limits: GuestLimits,
+}
+
+/// A link from one schema to the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MigrateConfig {
+    pub to: SchemaId,
+    pub stage: StageConfig,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -232,6 +248,8 @@ pub enum At {
     Transforms,
     Normalize,
     NormalizeConfig,
+    /// By the schema that the link starts from.
+    Migrate(String),
     Map,
     MapConfig,
     Dictionaries,
@@ -243,6 +261,7 @@ pub enum At {
     /// By the output's name.
     Table(String),
     DeadLetters,
+    Redact,
 }
 
 impl At {
@@ -258,11 +277,12 @@ impl At {
             | Self::Transforms
             | Self::Batch
             | Self::Sink
-            | Self::DeadLetters => Self::Pipeline,
+            | Self::DeadLetters
+            | Self::Redact => Self::Pipeline,
             Self::SourceColumns => Self::Source,
             Self::SourceColumn(_) => Self::SourceColumns,
             Self::IdentityColumn(_) => Self::Identity,
-            Self::Normalize | Self::Map | Self::Dictionaries | Self::Limits => Self::Transforms,
+            Self::Normalize | Self::Migrate(_) | Self::Map | Self::Dictionaries | Self::Limits => Self::Transforms,
             Self::NormalizeConfig => Self::Normalize,
             Self::MapConfig => Self::Map,
             Self::Dictionary(_) => Self::Dictionaries,
@@ -283,6 +303,13 @@ impl Pipeline {
             place = at.enclosing();
         }
         self.shown.diagnosis(Problem { span: None, message: message.into(), hint: Some(hint.into()) })
+    }
+
+    /// Puts an adopted source in place of the file's own words.
+    pub fn adopt(&mut self, schema: SchemaId, columns: Schema) {
+        let SourceConfig::Files(files) = &mut self.source;
+        files.columns = Some(columns);
+        self.schema = schema;
     }
 
     /// Where an output of the mapper goes.

@@ -37,6 +37,13 @@ pub(super) struct RawPipeline {
     /// How many records may be refused before the task stops for a person.
     #[serde(default)]
     pub dead_letters: Option<Located<RawDeadLetters>>,
+    /// Keep the source's page beside each batch, so that normalize can be replayed too. Default: false.
+    #[serde(default)]
+    #[schemars(schema_with = "bool_schema")]
+    pub keep_raw: Option<Located<bool>>,
+    /// Columns whose values are never shown where versions are compared.
+    #[serde(default)]
+    pub redact: Option<Located<Vec<Located<String>>>>,
 }
 
 /// Exactly one kind of source.
@@ -135,6 +142,10 @@ pub(super) struct RawTransforms {
     /// Turns the source's columns into change records, before they are stored. Default: they are the change records.
     #[serde(default)]
     pub normalize: Option<Located<Short<RawStage>>>,
+    /// Turns stored records of an older schema into those of the next, by the older schema's id. Applied where history is
+    /// mapped anew; a chain of several links ends at this pipeline's `schema`.
+    #[serde(default)]
+    pub migrate: Option<Entries<Located<Short<RawMigrate>>>>,
     /// Turns change records into rows of the target. Default: they are the rows.
     #[serde(default)]
     pub map: Option<Located<Short<RawStage>>>,
@@ -153,6 +164,22 @@ pub(super) struct RawTransforms {
 pub(super) struct RawStage {
     /// A deployed component, `name@version`, or a path ending in `.wasm`.
     pub component: Located<String>,
+    /// Passed to the transform, as a JSON object.
+    #[serde(default)]
+    pub config: Option<Located<Entries<Located<Free>>>>,
+}
+
+/// A link from one schema to the next.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Migrate")]
+pub(super) struct RawMigrate {
+    /// A deployed component, `name@version`, or a path ending in `.wasm`.
+    pub component: Located<String>,
+    /// The schema id of the records that it gives. Default: this pipeline's `schema`.
+    #[serde(default)]
+    #[schemars(schema_with = "id_schema")]
+    pub to: Option<Located<String>>,
     /// Passed to the transform, as a JSON object.
     #[serde(default)]
     pub config: Option<Located<Entries<Located<Free>>>>,
@@ -282,6 +309,10 @@ pub(super) struct RawDeadLetters {
 }
 
 impl ShortForm for RawStage {
+    const MARKER: &'static str = "gristmill::Short:component";
+}
+
+impl ShortForm for RawMigrate {
     const MARKER: &'static str = "gristmill::Short:component";
 }
 

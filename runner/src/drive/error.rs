@@ -49,7 +49,7 @@ pub enum RunError {
         /// They are recorded, and the batch is committed without them.
         recorded: bool,
     },
-    #[error("partition is worked by {by} until {}", time(*until))]
+    #[error("partition is worked by {by} until {}", crate::store::shown_time(*until))]
     LeaseHeld { by: String, until: Micros },
     #[error("the target holds batch {batch} of this task, which this state does not know")]
     TargetAhead { batch: BatchId },
@@ -61,12 +61,6 @@ pub enum RunError {
     OutOfOrder(#[from] OutOfOrder),
     #[error("a worker ended unexpectedly: {0}")]
     Panicked(String),
-}
-
-/// For messages.
-pub fn time(at: Micros) -> String {
-    chrono::DateTime::from_timestamp_micros(at.0)
-        .map_or_else(|| at.0.to_string(), |t| t.format("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
 impl RunError {

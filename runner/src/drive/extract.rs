@@ -4,15 +4,16 @@ use super::normalize::NormalizeError;
 use super::progress::Progress;
 use super::{DeadLetterBudget, RunError};
 use crate::publish::Published;
-use crate::source::{PageLimits, Poll, Source, SourceError};
-use crate::store::batches::BatchDraft;
+use super::versions::{Swap, Versions};
+use crate::source::{Poll, Source, SourceError};
+use crate::store::batches::{BatchDraft, Content};
 use crate::store::{BatchStore, ReadyBatch};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use gristmill_core::dead_letter::DeadLetter;
 use gristmill_core::id::{Epoch, Sequence};
 use gristmill_core::lease::Tenure;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
@@ -25,9 +26,9 @@ pub(super) const EXAMPLES: usize = 5;
 pub(super) struct Extraction {
     pub tenure: Tenure,
     pub published: Arc<Published>,
+    pub versions: Arc<Versions>,
     pub batches: BatchStore,
     pub source: Box<dyn Source>,
-    pub page_limits: PageLimits,
     pub budget: DeadLetterBudget,
     pub once: bool,
     pub stop: watch::Receiver<bool>,
@@ -35,6 +36,16 @@ pub(super) struct Extraction {
     pub sequence: Sequence,
     pub epoch: Epoch,
     pub progress: Arc<Progress>,
+    /// Read by the caller at the end, however that comes.
+    pub done: Arc<Mutex<Extracted>>,
+}
+
+/// Why this half ended.
+pub(super) enum Ended {
+    /// The source is drained, or a stop was asked for.
+    Done,
+    /// A version is in force that reads another source.
+    Source(Arc<Published>),
 }
 
 /// What this half did.
@@ -47,42 +58,44 @@ pub(super) struct Extracted {
 
 impl Extraction {
     /// Goes on until the source is drained, a stop is asked for, or the delivering half has ended.
-    pub async fn run(mut self, ready: mpsc::Sender<ReadyBatch>) -> (Extracted, Result<(), RunError>) {
-        let mut done = Extracted::default();
-        let ended = self.extract(ready, &mut done).await;
-        (done, ended)
-    }
-
-    async fn extract(&mut self, ready: mpsc::Sender<ReadyBatch>, done: &mut Extracted) -> Result<(), RunError> {
+    pub async fn run(mut self, ready: mpsc::Sender<ReadyBatch>) -> Result<Ended, RunError> {
         while !*self.stop.borrow() {
+            match self.versions.later_than(&self.published).await? {
+                Some(Swap::Source(next)) => return Ok(Ended::Source(next)),
+                Some(Swap::Code(next)) => {
+                    self.budget.set_limit(next.settings.dead_letters);
+                    self.published = next;
+                }
+                None => {}
+            }
             let wait = match self.poll().await? {
                 Poll::Page(page) => {
                     // A place in the channel first: it bounds how many batches are in memory.
-                    let Ok(place) = ready.reserve().await else { return Ok(()) };
-                    place.send(self.store(*page, done).await?);
+                    let Ok(place) = ready.reserve().await else { return Ok(Ended::Done) };
+                    place.send(self.store(*page).await?);
                     continue;
                 }
                 Poll::Settling(wait) => {
                     tracing::debug!(?wait, "waiting for the source to come to rest");
                     wait
                 }
-                Poll::Idle if self.once => return Ok(()),
+                Poll::Idle if self.once => return Ok(Ended::Done),
                 Poll::Idle => IDLE_WAIT,
             };
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
                 _ = self.stop.wait_for(|stop| *stop) => {}
-                () = ready.closed() => return Ok(()),
+                () = ready.closed() => return Ok(Ended::Done),
             }
         }
-        Ok(())
+        Ok(Ended::Done)
     }
 
     /// One read, with bounded retries of what may pass.
     async fn poll(&mut self) -> Result<Poll, SourceError> {
         let mut delays = retries().build();
         loop {
-            match self.source.poll(self.page_limits).await {
+            match self.source.poll(self.published.settings.page_limits).await {
                 Err(SourceError::Transient { doing, source }) => match delays.next() {
                     Some(delay) => {
                         tracing::warn!(doing, error = %source, retry_in = ?delay, "the source did not answer");
@@ -100,7 +113,7 @@ impl Extraction {
     }
 
     /// normalize → dead-letter limit → batch store.
-    async fn store(&mut self, mut page: crate::record::Page, done: &mut Extracted) -> Result<ReadyBatch, RunError> {
+    async fn store(&mut self, mut page: crate::record::Page) -> Result<ReadyBatch, RunError> {
         let sequence = self.sequence.next();
         let refused = std::mem::take(&mut page.dead_letters);
         let read = (page.rows.num_rows() + refused.len()) as u64;
@@ -134,15 +147,20 @@ impl Extraction {
                     schema_id: self.published.schema_id.clone(),
                     schema_digest: self.published.schema.digest(),
                     pins: self.published.pins.clone(),
-                    cursor_from: page.cursor_from,
-                    cursor_to: page.cursor_to,
-                    source_state: page.state,
-                    records: normalized.records,
+                    cursor_from: page.cursor_from.clone(),
+                    cursor_to: page.cursor_to.clone(),
+                    source_state: std::mem::take(&mut page.state),
+                    content: Content::New {
+                        records: normalized.records,
+                        raw: self.published.settings.keep_raw.then_some(&page),
+                    },
                     dead_letters,
+                    letters: Vec::new(),
                 },
             )
             .await?;
         self.sequence = sequence;
+        let mut done = self.done.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         done.records_read += read;
         done.batches_stored += 1;
         for (class, n) in counts {

@@ -1,16 +1,16 @@
 //! Whether source, components, schemas and target fit together. Writes nothing.
 
-use super::loader::Identities;
 use super::resolve::blame;
-use super::{ComponentFolders, Known, PublishError, Resolved, dictionary, resolve};
+use super::{ComponentFolders, Known, PublishError, Resolved, Targets, dictionary, resolve};
 use crate::config::{At, Pipeline, SourceConfig, Tables};
 use crate::connect;
-use crate::drive::normalize::{Normalizer, can_version};
+use crate::drive::normalize::can_version;
 use crate::host::{Dictionaries, Host, PlannedStage, Stage};
 use crate::record::OutputSchema;
 use crate::schema::{from_arrow, to_arrow};
 use crate::sink::{Guarantee, SinkError};
 use crate::source::SourceError;
+use crate::store::state::{Adopted, Base};
 use arrow::datatypes::SchemaRef;
 use gristmill_core::id::SchemaId;
 use gristmill_core::pins::Pin;
@@ -26,10 +26,12 @@ pub struct Checked {
     pub source_inferred: bool,
     /// Of the change records.
     pub schema: Schema,
-    pub normalizer: Normalizer,
     pub outputs: Vec<OutputSchema>,
     /// Of the sink.
     pub guarantee: Guarantee,
+    /// The latest version when all this was looked at.
+    pub base: Base,
+    pub(super) adopted: Option<Adopted>,
 }
 
 /// Checks a pipeline against its source, its components and what the state has frozen.
@@ -40,14 +42,20 @@ pub async fn check(
     known: Option<Known<'_>>,
     spool: &Path,
 ) -> Result<Checked, PublishError> {
+    let base = match known {
+        Some(known) => Base(known.state.latest_version(&pipeline.task).await?),
+        None => Base(None),
+    };
     let resolved = resolve(pipeline, folders, known).await?;
     let (source_schema, source_inferred) = source_columns(pipeline, known, spool).await?;
     let source = to_arrow(&source_schema);
     connect::source(&pipeline.source, source.clone(), spool).map_err(|e| source_mistake(pipeline, e))?;
     let dictionaries = dictionaries(pipeline, &resolved)?;
 
-    let normalize =
-        plan(pipeline, host, Stage::Normalize, &resolved.pins.normalize, &resolved, &source, &dictionaries)?;
+    let normalize = match &resolved.pins.normalize {
+        Some(pin) => Some(plan(pipeline, host, Stage::Normalize, At::Normalize, pin, &resolved, &source, &dictionaries)?),
+        None => None,
+    };
     let records = normalize.as_ref().map_or(&source, |stage| &stage.outputs()[0].schema).clone();
     let schema = from_arrow(&records).map_err(|e| {
         blame(pipeline.diagnose(
@@ -66,14 +74,68 @@ pub async fn check(
         check_history(pipeline, known).await?;
     }
 
-    let map = plan(pipeline, host, Stage::Map, &resolved.pins.map, &resolved, &records, &dictionaries)?;
-    let outputs = Identities::of(pipeline).outputs(map.as_ref().map(|stage| stage.outputs()), &records);
+    check_links(pipeline, host, known, &resolved, &schema, &dictionaries).await?;
+    let map = match &resolved.pins.map {
+        Some(pin) => Some(plan(pipeline, host, Stage::Map, At::Map, pin, &resolved, &records, &dictionaries)?),
+        None => None,
+    };
+    let definition = serde_json::from_str(&pipeline.canonical_json()).unwrap_or_default();
+    let targets = Targets::of(&pipeline.task, &definition);
+    let outputs = targets.outputs(map.as_ref().map(|stage| stage.outputs()), &records);
     check_tables(pipeline, &outputs)?;
     let guarantee = connect::check_sink(pipeline, &outputs)
         .map_err(|e| blame(pipeline.diagnose(At::Sink, e.to_string(), sink_hint(&e))))?;
-    let normalizer =
-        Normalizer { stage: normalize, identity: pipeline.identity.clone(), version: pipeline.source_version.clone() };
-    Ok(Checked { resolved, source_schema, source_inferred, schema, normalizer, outputs, guarantee })
+    Ok(Checked { resolved, source_schema, source_inferred, schema, outputs, guarantee, base, adopted: None })
+}
+
+/// Every link of migrate starts at a schema that is known, gives exactly the next one, and leads to the pipeline's.
+async fn check_links(
+    pipeline: &Pipeline,
+    host: &Host,
+    known: Option<Known<'_>>,
+    resolved: &Resolved,
+    schema: &Schema,
+    dictionaries: &Dictionaries,
+) -> Result<(), PublishError> {
+    let pins = &resolved.pins;
+    for (from, link) in &pins.migrate {
+        let at = At::Migrate(from.to_string());
+        let refused = |message: String, hint: &str| blame(pipeline.diagnose(at.clone(), message, hint));
+        let frozen = async |id: &SchemaId| -> Result<Schema, PublishError> {
+            if *id == pipeline.schema {
+                return Ok(schema.clone());
+            }
+            let found = match known {
+                Some(known) => known.state.schema(id).await?,
+                None => None,
+            };
+            found.ok_or_else(|| {
+                refused(
+                    format!("no schema is frozen as `{id}`"),
+                    "a link starts at, and leads to, a schema that this state knows: see `gristmill schema list`",
+                )
+            })
+        };
+        let input = to_arrow(&frozen(from).await?);
+        let wanted = frozen(&link.to).await?;
+        let stage =
+            plan(pipeline, host, Stage::Migrate, at.clone(), &link.pin, resolved, &input, dictionaries)?;
+        let gives = from_arrow(&stage.outputs()[0].schema).map_err(|e| {
+            refused(format!("its records cannot be stored: {e}"), "use supported types")
+        })?;
+        let differences = wanted.differences(&gives);
+        if !differences.is_empty() {
+            let message =
+                format!("{} does not give the records of `{}`: {}", link.pin.label, link.to, differences.join("; "));
+            return Err(refused(message, "a link gives exactly the columns of the schema that it leads to"));
+        }
+        let end = pins.chain(from).last().map_or(from, |(_, link)| &link.to);
+        if *end != pipeline.schema {
+            let message = format!("the links from `{from}` end at `{end}`, not at `{}`", pipeline.schema);
+            return Err(refused(message, "add the link that is missing, or correct `to`"));
+        }
+    }
+    Ok(())
 }
 
 /// What the source cannot do with its configuration, at its place in the file.
@@ -141,18 +203,18 @@ fn dictionaries(pipeline: &Pipeline, resolved: &Resolved) -> Result<Dictionaries
     Ok(dictionaries)
 }
 
+#[expect(clippy::too_many_arguments, reason = "one call for each stage, and all of it matters to each")]
 fn plan(
     pipeline: &Pipeline,
     host: &Host,
     stage: Stage,
-    pin: &Option<Pin>,
+    at: At,
+    pin: &Pin,
     resolved: &Resolved,
     input: &SchemaRef,
     dictionaries: &Dictionaries,
-) -> Result<Option<PlannedStage>, PublishError> {
-    let Some(pin) = pin else { return Ok(None) };
-    let at = || if stage == Stage::Map { At::Map } else { At::Normalize };
-    let refused = |message: String, hint: &str| blame(pipeline.diagnose(at(), message, hint));
+) -> Result<PlannedStage, PublishError> {
+    let refused = |message: String, hint: &str| blame(pipeline.diagnose(at.clone(), message, hint));
     let Some((_, bytes)) = resolved.contents.get(&pin.component) else {
         return Err(refused(format!("the bytes of {} are gone", pin.label), "run again"));
     };
@@ -162,7 +224,7 @@ fn plan(
     let planned = host.plan(&component, stage, &pin.config, input, dictionaries).map_err(|e| {
         refused(format!("{}: {e}", pin.label), "check its configuration, the columns it reads and its dictionaries")
     })?;
-    Ok(Some(planned))
+    Ok(planned)
 }
 
 /// Identity and version columns are there, and the version's type has an order.

@@ -2,24 +2,28 @@
 //!
 //! [`resolve()`] finds the bytes that the pipeline names and pins them; [`check()`] plans both stages against the schemas and
 //! blames what does not fit at its place in the file, without writing anything; [`publish()`] freezes the schemas,
-//! stores components and dictionaries and records the version.
+//! stores components and dictionaries and records the version. [`Loader`] goes the other way: from a version to the code
+//! that it pins.
 
 mod check;
 pub mod dictionary;
 mod loader;
 mod resolve;
+mod targets;
 
 pub use check::{Checked, check};
-pub use loader::{Identities, MapperLoader};
+pub use loader::Loader;
 pub use resolve::{ComponentFolders, Known, Resolved, resolve};
+pub use targets::Targets;
 
-use crate::config::{At, Diagnoses, Pipeline};
+use crate::config::{At, Diagnoses, Pipeline, SourceConfig};
 use crate::drive::normalize::Normalizer;
 use crate::host::HostError;
-use crate::source::SourceError;
-use crate::store::state::FrozenSource;
+use crate::source::{PageLimits, SourceError};
+use crate::store::state::{FrozenSource, NewVersion};
 use crate::store::{ContentStore, StateStore, StoreError};
 use arrow::datatypes::SchemaRef;
+use gristmill_core::dead_letter::DeadLetterLimit;
 use gristmill_core::id::{SchemaId, TaskId, TaskVersion};
 use gristmill_core::pins::Pins;
 use gristmill_core::schema::Schema;
@@ -34,7 +38,34 @@ pub struct Published {
     pub schema: Schema,
     pub source_schema: SchemaRef,
     pub pins: Pins,
+    pub targets: Targets,
     pub normalizer: Normalizer,
+    pub settings: Settings,
+}
+
+/// What a pipeline says about a run, apart from its code.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    pub source: SourceConfig,
+    pub page_limits: PageLimits,
+    pub dead_letters: DeadLetterLimit,
+    pub keep_raw: bool,
+}
+
+impl Settings {
+    pub fn of(pipeline: &Pipeline) -> Self {
+        let batch = pipeline.batch;
+        Self {
+            source: pipeline.source.clone(),
+            page_limits: PageLimits {
+                max_rows: batch.max_rows,
+                max_bytes: batch.max_bytes,
+                max_age: batch.max_age,
+            },
+            dead_letters: pipeline.dead_letters,
+            keep_raw: pipeline.keep_raw,
+        }
+    }
 }
 
 /// Why a pipeline could not be checked or published.
@@ -51,18 +82,51 @@ pub enum PublishError {
     Host(#[from] HostError),
 }
 
+/// What to do where the pipeline is an older version of its task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intent {
+    /// Leave the latest in force: a start again must not undo a later publication or a rollback.
+    Run,
+    /// Put it in force, as a new version.
+    Publish,
+}
+
 /// Freezes, stores and records a checked pipeline. Publishing what is already in force gives the same version.
 pub async fn publish(
     pipeline: &Pipeline,
     checked: Checked,
     state: &StateStore,
     content: &ContentStore,
-) -> Result<Published, PublishError> {
-    let Checked { resolved, source_schema, source_inferred, schema, normalizer, .. } = checked;
+    intent: Intent,
+    origin: &str,
+) -> Result<TaskVersion, PublishError> {
+    let Checked { resolved, source_schema, source_inferred, schema, base, adopted, .. } = checked;
+    let definition = pipeline.canonical_json();
+    let base_dir = loader::absolute(&pipeline.base_dir);
+    let new = NewVersion {
+        task_id: &pipeline.task,
+        schema_id: &pipeline.schema,
+        definition: &definition,
+        pins: &resolved.pins,
+        pipeline: &pipeline.text,
+        base_dir: &base_dir,
+        adopted: adopted.as_ref(),
+        origin,
+    };
+    if intent == Intent::Run
+        && let (Some(same), Some(latest)) = (state.same_version(&new).await?, state.latest_version(&pipeline.task).await?)
+        && same < latest
+    {
+        tracing::warn!(
+            "the pipeline file is version {same} of task {}; version {latest} is in force and stays so: put the file in force with `gristmill publish`",
+            pipeline.task
+        );
+        return Ok(latest);
+    }
     for (kind, bytes) in resolved.contents.into_values() {
         content.put(kind, bytes).await?;
     }
-    for pin in [&resolved.pins.normalize, &resolved.pins.map].into_iter().flatten() {
+    for (_, pin) in resolved.pins.components() {
         state.label(&pin.label, pin.component).await?;
     }
     // Another process may have frozen the same id since the check.
@@ -78,16 +142,5 @@ pub async fn publish(
     )?;
     let frozen = state.freeze_schema(&pipeline.schema, &schema).await?;
     check::same_schema(pipeline, At::Schema, &pipeline.schema, "the change records", &frozen, &schema)?;
-
-    let definition = pipeline.canonical_json();
-    let version = state.publish(&pipeline.task, &pipeline.schema, &definition, &resolved.pins).await?;
-    Ok(Published {
-        task_id: pipeline.task.clone(),
-        version,
-        schema_id: pipeline.schema.clone(),
-        source_schema: crate::schema::to_arrow(&source.schema),
-        schema,
-        pins: resolved.pins,
-        normalizer,
-    })
+    Ok(state.publish(&new, base).await?)
 }

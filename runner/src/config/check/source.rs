@@ -1,6 +1,6 @@
 //! Checks of the source.
 
-use super::Checker;
+use super::{Checker, Files};
 use crate::config::canonical::Json;
 use crate::config::diagnosis::Span;
 use crate::config::pipeline::{At, CsvFormat, FileFormat, FilesConfig, Location, SinkConfig, SourceConfig};
@@ -30,6 +30,7 @@ impl Checker<'_> {
         let url = self.location(&raw.url);
         if let Some(Location::Local(path)) = &url
             && !path.is_dir()
+            && self.files == Files::Exist
         {
             let shown = self.shown(&raw.url);
             if path.is_file() {

@@ -1,6 +1,6 @@
 //! The life cycle of batches, and receipts.
 
-use super::dead_letter::insert_dead_letters;
+use super::dead_letter::{bind_letters, insert_dead_letters};
 use super::lease::fenced_unless;
 use super::{StateStore, damaged, held, int, json, parsed, text, to_json, unsigned};
 use crate::faults::{FaultPoint, reach};
@@ -22,6 +22,8 @@ pub struct NewBatch {
     pub epoch: Epoch,
     pub sequence: Sequence,
     pub schema_id: SchemaId,
+    /// The batch of an earlier epoch whose records these are.
+    pub replay_of: Option<BatchId>,
     pub created_at: Micros,
 }
 
@@ -31,6 +33,8 @@ pub struct ReadyRow<'a> {
     pub manifest: &'a Manifest,
     pub manifest_digest: Digest,
     pub dead_letters: &'a [DeadLetter],
+    /// The dead letter that each record is, in a replay of dead letters.
+    pub letters: &'a [i64],
 }
 
 /// A batch as the state knows it.
@@ -51,13 +55,8 @@ pub struct BatchRow {
     pub dead_letter_count: Option<u64>,
     pub data_bytes: Option<u64>,
     pub manifest_digest: Option<Digest>,
-}
-
-impl BatchRow {
-    /// Where its files lie, below the store's root.
-    pub fn folder(&self) -> String {
-        format!("batches/{}/{}/{}/{}", self.task_id, self.epoch, self.partition_id, self.batch_id)
-    }
+    /// The batch of an earlier epoch whose records these are.
+    pub replay_of: Option<BatchId>,
 }
 
 /// A recorded receipt.
@@ -70,15 +69,15 @@ pub struct ReceiptRow {
 
 const COLUMNS: &str =
     "SELECT batch_id, task_id, task_version, partition_id, epoch, sequence, schema_id, state, fencing_token,
-    created_at, record_count, dead_letter_count, data_bytes, manifest_digest FROM batch";
+    created_at, record_count, dead_letter_count, data_bytes, manifest_digest, replay_of FROM batch";
 
 impl StateStore {
     /// WRITING: announces a batch, so that files of one that never becomes READY are known.
     pub(in crate::store) async fn begin_batch(&self, tenure: &Tenure, new: &NewBatch) -> Result<(), StoreError> {
         const DOING: &str = "announcing a batch";
         let done = sqlx::query(concat!(
-            "INSERT INTO batch (batch_id, task_id, task_version, partition_id, epoch, sequence, schema_id, state, fencing_token, created_at)
-             SELECT ?4, ?1, ?5, ?2, ?6, ?7, ?8, 'WRITING', ?3, ?9 WHERE ", held!()
+            "INSERT INTO batch (batch_id, task_id, task_version, partition_id, epoch, sequence, schema_id, state, fencing_token, created_at, replay_of)
+             SELECT ?4, ?1, ?5, ?2, ?6, ?7, ?8, 'WRITING', ?3, ?9, ?10 WHERE ", held!()
         ))
         .bind(tenure.task_id.as_str())
         .bind(tenure.partition_id.as_str())
@@ -89,6 +88,7 @@ impl StateStore {
         .bind(new.sequence.get() as i64)
         .bind(new.schema_id.as_str())
         .bind(new.created_at.0)
+        .bind(new.replay_of.map(|id| id.to_string()))
         .execute(&self.pool)
         .await
         .map_err(StoreError::database(DOING))?;
@@ -120,6 +120,7 @@ impl StateStore {
         .map_err(StoreError::database(DOING))?;
         fenced_unless(done.rows_affected() == 1, tenure, DOING)?;
         insert_dead_letters(&mut tx, manifest, ready.dead_letters).await?;
+        bind_letters(&mut tx, manifest.batch_id, ready.letters).await?;
         tx.commit().await.map_err(StoreError::database(DOING))
     }
 
@@ -300,6 +301,9 @@ fn batch_row(row: &SqliteRow) -> Result<BatchRow, StoreError> {
         record_count: known("record_count")?,
         dead_letter_count: known("dead_letter_count")?,
         data_bytes: known("data_bytes")?,
+        replay_of: super::optional(row, "replay_of")?
+            .map(|id| id.parse().map_err(|e| damaged("replay_of", &e)))
+            .transpose()?,
         manifest_digest: digest.map(|d| d.parse().map_err(|e| damaged("manifest_digest", &e))).transpose()?,
     })
 }

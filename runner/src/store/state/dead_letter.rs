@@ -3,7 +3,7 @@
 use super::{StateStore, int, json, parsed, text, to_json, unsigned};
 use crate::store::{StoreError, now};
 use gristmill_core::dead_letter::{DeadLetter, MESSAGE_MAX_BYTES, RecordPosition, bounded};
-use gristmill_core::id::{BatchId, Micros, TaskId};
+use gristmill_core::id::{BatchId, Micros, PartitionId, TaskId};
 use gristmill_core::manifest::Manifest;
 use sqlx::{Row, Sqlite, Transaction};
 
@@ -61,22 +61,47 @@ pub(super) async fn insert_dead_letters(
     Ok(())
 }
 
+/// Notes which dead letter each record of a replay's batch is.
+pub(super) async fn bind_letters(
+    tx: &mut Transaction<'_, Sqlite>,
+    batch_id: BatchId,
+    letters: &[i64],
+) -> Result<(), StoreError> {
+    for (row, letter) in letters.iter().enumerate() {
+        sqlx::query("INSERT INTO dead_letter_row (batch_id, row, dead_letter_id) VALUES (?1, ?2, ?3)")
+            .bind(batch_id.to_string())
+            .bind(row as i64)
+            .bind(letter)
+            .execute(&mut **tx)
+            .await
+            .map_err(StoreError::database("recording the letters of a replay"))?;
+    }
+    Ok(())
+}
+
+/// Letters that count: open ones, of batches that do, without those that a later epoch in force has judged anew.
+const COUNTED: &str = "FROM dead_letter d JOIN batch b USING (batch_id)
+     LEFT JOIN epoch e ON (e.task_id, e.partition_id, e.epoch) = (b.task_id, b.partition_id, b.epoch)
+     WHERE d.task_id = ?1 AND d.state = 'OPEN' AND b.state IN ('READY', 'COMMITTED')
+     AND ifnull(e.state, 'IN_FORCE') IN ('IN_FORCE', 'SUPERSEDED', 'DONE')
+     AND NOT (d.refused_at IN ('migrate', 'map', 'sink') AND EXISTS (
+        SELECT 1 FROM batch r JOIN epoch n ON (n.task_id, n.partition_id, n.epoch) = (r.task_id, r.partition_id, r.epoch)
+        WHERE r.replay_of = d.batch_id AND n.state IN ('IN_FORCE', 'DONE')))";
+
 impl StateStore {
     /// Records read and refused in the whole history of a task.
     pub async fn totals(&self, task_id: &TaskId) -> Result<Totals, StoreError> {
         const DOING: &str = "counting records";
         let read: i64 = sqlx::query_scalar(
             "SELECT ifnull(sum(record_count + dead_letter_count), 0) FROM batch
-             WHERE task_id = ?1 AND state IN ('READY', 'COMMITTED')",
+             WHERE task_id = ?1 AND state IN ('READY', 'COMMITTED') AND replay_of IS NULL AND partition_id <> ?2",
         )
         .bind(task_id.as_str())
+        .bind(PartitionId::dead_letters().as_str())
         .fetch_one(&self.pool)
         .await
         .map_err(StoreError::database(DOING))?;
-        let dead: i64 = sqlx::query_scalar(
-            "SELECT count(*) FROM dead_letter d JOIN batch b USING (batch_id)
-             WHERE d.task_id = ?1 AND b.state IN ('READY', 'COMMITTED')",
-        )
+        let dead: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(format!("SELECT count(*) {COUNTED}")))
         .bind(task_id.as_str())
         .fetch_one(&self.pool)
         .await
@@ -86,10 +111,8 @@ impl StateStore {
 
     /// Dead letters of a task by class and code, most frequent first.
     pub async fn dead_letter_counts(&self, task_id: &TaskId) -> Result<Vec<(String, String, u64)>, StoreError> {
-        let rows = sqlx::query(
-            "SELECT class, code, count(*) AS n FROM dead_letter d JOIN batch b USING (batch_id)
-             WHERE d.task_id = ?1 AND b.state IN ('READY', 'COMMITTED') GROUP BY class, code ORDER BY n DESC, class, code",
-        )
+        let sql = format!("SELECT class, code, count(*) AS n {COUNTED} GROUP BY class, code ORDER BY n DESC, class, code");
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
         .bind(task_id.as_str())
         .fetch_all(&self.pool)
         .await

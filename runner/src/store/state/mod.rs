@@ -6,14 +6,16 @@
 mod batch;
 mod checkpoint;
 mod dead_letter;
+mod epoch;
 mod lease;
 mod task;
 
 pub use batch::{BatchRow, NewBatch, ReadyRow, ReceiptRow};
 pub use checkpoint::Resume;
 pub use dead_letter::{DeadLetterRow, Totals};
+pub use epoch::{EpochKind, EpochRow, EpochState, ReplayPlan};
 pub use lease::{LeaseRow, Refusal};
-pub use task::{FrozenSource, TaskVersionRow};
+pub use task::{Adopted, Base, FrozenSource, LabelRow, NewVersion, SchemaRow, TaskVersionRow};
 
 use super::StoreError;
 use sqlx::migrate::Migrator;
@@ -118,6 +120,15 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(row: &SqliteRow, column:
 
 fn json<T: serde::de::DeserializeOwned>(row: &SqliteRow, column: &str) -> Result<T, StoreError> {
     serde_json::from_str(&text(row, column)?).map_err(|e| damaged(column, &e))
+}
+
+fn optional(row: &SqliteRow, column: &str) -> Result<Option<String>, StoreError> {
+    row.try_get(column).map_err(|e| damaged(column, &e))
+}
+
+fn optional_json<T: serde::de::DeserializeOwned>(row: &SqliteRow, column: &str) -> Result<Option<T>, StoreError> {
+    let text = optional(row, column)?;
+    text.map(|text| serde_json::from_str(&text).map_err(|e| damaged(column, &e))).transpose()
 }
 
 fn text(row: &SqliteRow, column: &str) -> Result<String, StoreError> {
