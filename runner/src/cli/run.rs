@@ -47,13 +47,12 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     let stores = Stores::create(common).await?;
     let partition = PartitionId::whole();
     let lease = LocalLease::claim(&stores.state, &folders.locks(), &pipeline.task, &partition).await?;
-    let outputs = checked.outputs.clone();
     let published = publish::publish(&pipeline, checked, &stores.state, &stores.content).await?;
     tracing::info!(task = %published.task_id, version = %published.version, schema = %published.schema_id, "running");
 
     let source = connect::source(&pipeline.source, published.source_schema.clone(), &folders.spool())
         .map_err(PublishError::from)?;
-    let sink = connect::sink(&pipeline, &outputs).map_err(|error| RunError::Sink { error, batch: None })?;
+    let sink = connect::sink(&pipeline).map_err(|error| RunError::Sink { error, batch: None })?;
     let guarantee = sink.guarantee();
     let loader = MapperLoader {
         host,

@@ -1,7 +1,7 @@
 //! Mappers for stored batches: from pins back to running code.
 
 use super::dictionary;
-use crate::config::Pipeline;
+use crate::config::{Pipeline, Tables, Target};
 use crate::drive::RunError;
 use crate::drive::mapping::Mapper;
 use crate::host::{Dictionaries, Host, HostLimits, PlannedOutput, Stage};
@@ -15,32 +15,43 @@ use gristmill_core::pins::{LimitsPin, Pins};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The identity of each output, from the pipeline.
+/// The table and the identity of each output, from the pipeline.
 #[derive(Debug, Clone)]
 pub struct Identities {
     default: Vec<String>,
-    by_output: BTreeMap<String, Vec<String>>,
+    by_output: BTreeMap<String, Target>,
+    /// The table of the only output, where the pipeline does not name outputs.
+    single: Option<String>,
     task: String,
 }
 
 impl Identities {
     pub fn of(pipeline: &Pipeline) -> Self {
         let outputs = pipeline.sink.tables().named();
-        let by_output = outputs.map(|name| (name.to_owned(), pipeline.table(name).identity)).collect();
-        Self { default: pipeline.identity.clone(), by_output, task: pipeline.task.to_string() }
+        let by_output = outputs.map(|name| (name.to_owned(), pipeline.table(name))).collect();
+        let single = match pipeline.sink.tables() {
+            Tables::Single(table) => Some(table.clone()),
+            Tables::PerOutput(_) => None,
+        };
+        Self { default: pipeline.identity.clone(), by_output, single, task: pipeline.task.to_string() }
     }
 
     /// Where a replay that writes nothing stands: it has no pipeline.
     pub fn none(task: &TaskId) -> Self {
-        Self { default: Vec::new(), by_output: BTreeMap::new(), task: task.to_string() }
+        Self { default: Vec::new(), by_output: BTreeMap::new(), single: None, task: task.to_string() }
     }
 
     /// The outputs of a mapper with their identities; without a mapper, one output of the task's name.
     pub fn outputs(&self, planned: Option<&[PlannedOutput]>, records: &SchemaRef) -> Vec<OutputSchema> {
-        let output = |name: &str, schema: &SchemaRef| OutputSchema {
-            name: name.to_owned(),
-            schema: schema.clone(),
-            identity: self.by_output.get(name).unwrap_or(&self.default).clone(),
+        let output = |name: &str, schema: &SchemaRef| {
+            let target = self.by_output.get(name);
+            let table = target.map(|target| &target.table).or(self.single.as_ref());
+            OutputSchema {
+                name: name.to_owned(),
+                table: table.map_or(name, String::as_str).to_owned(),
+                schema: schema.clone(),
+                identity: target.map_or(&self.default, |target| &target.identity).clone(),
+            }
         };
         match planned {
             Some(planned) => planned.iter().map(|p| output(&p.name, &p.schema)).collect(),
