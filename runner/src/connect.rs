@@ -10,7 +10,6 @@ use crate::source::{Source, SourceError};
 use arrow::datatypes::SchemaRef;
 use gristmill_core::schema::Schema;
 use object_store::memory::InMemory;
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -63,34 +62,27 @@ fn format(files: &FilesConfig) -> files::FileFormat {
 /// folder is not made for a check.
 pub fn check_sink(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<Guarantee, SinkError> {
     let sink: Box<dyn Sink> = match &pipeline.sink {
-        SinkConfig::Sqlite { .. } => sink(pipeline, outputs)?,
+        SinkConfig::Sqlite { .. } => sink(pipeline)?,
         SinkConfig::Parquet { .. } => {
-            let (store, tables) = (Arc::new(InMemory::new()), tables(pipeline, outputs));
-            Box::new(ParquetSink::new(ParquetSinkOptions { store, prefix: Default::default(), tables }))
+            let store = Arc::new(InMemory::new());
+            Box::new(ParquetSink::new(ParquetSinkOptions { store, prefix: Default::default() }))
         }
     };
     sink.check(outputs)?;
     Ok(sink.guarantee())
 }
 
-fn tables(pipeline: &Pipeline, outputs: &[OutputSchema]) -> BTreeMap<String, String> {
-    outputs.iter().map(|o| (o.name.clone(), pipeline.table(&o.name).table)).collect()
-}
-
-/// The pipeline's sink, for the outputs of its mapper.
-pub fn sink(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<Box<dyn Sink>, SinkError> {
-    let tables = tables(pipeline, outputs);
+/// The pipeline's sink.
+pub fn sink(pipeline: &Pipeline) -> Result<Box<dyn Sink>, SinkError> {
     match &pipeline.sink {
-        SinkConfig::Sqlite { path, .. } => {
-            Ok(Box::new(SqliteSink::new(SqliteSinkOptions { path: path.clone(), tables })))
-        }
+        SinkConfig::Sqlite { path, .. } => Ok(Box::new(SqliteSink::new(SqliteSinkOptions { path: path.clone() }))),
         SinkConfig::Parquet { url: Location::Local(path), .. } => {
-            Ok(Box::new(ParquetSink::new(ParquetSinkOptions::local(path, tables)?)))
+            Ok(Box::new(ParquetSink::new(ParquetSinkOptions::local(path)?)))
         }
         SinkConfig::Parquet { url: Location::Url(url), .. } => {
             let (store, prefix) =
                 open_store(url.as_str()).map_err(|e| SinkError::Mismatch { what: e.what, hint: e.hint })?;
-            Ok(Box::new(ParquetSink::new(ParquetSinkOptions { store, prefix, tables })))
+            Ok(Box::new(ParquetSink::new(ParquetSinkOptions { store, prefix })))
         }
     }
 }

@@ -62,6 +62,8 @@ pub struct ChangeRecords {
 pub struct OutputSchema {
     /// The mapper's name for it.
     pub name: String,
+    /// The target's name for it: a table of a database, a folder of a dataset.
+    pub table: String,
     pub schema: SchemaRef,
     /// Columns that name a record of the target; at least one, all present in `schema`.
     pub identity: Vec<String>,

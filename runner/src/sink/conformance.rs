@@ -22,8 +22,8 @@ pub(super) trait Target: Sync {
     /// A new sink on this target, as a new process would make it.
     fn sink(&self) -> Box<dyn Sink>;
 
-    /// The live records of an output, each as its values, sorted.
-    async fn records(&self, output: &str) -> Vec<Vec<String>>;
+    /// The live records of a table, each as its values, sorted.
+    async fn records(&self, table: &str) -> Vec<Vec<String>>;
 
     /// All that a reader can see: rows with their bookkeeping, receipts.
     async fn visible(&self) -> String;
@@ -65,6 +65,7 @@ fn named_outputs(first: &str, second: &str, columns: [&str; 2], others: [&str; 3
     let text = |name: &str| Field::new(name, DataType::Utf8, true);
     let output = |name: &str, fields: Vec<Field>, keys: usize| OutputSchema {
         name: name.into(),
+        table: name.into(),
         identity: fields[..keys].iter().map(|field| field.name().clone()).collect(),
         schema: Arc::new(Schema::new(fields)),
     };
@@ -135,10 +136,21 @@ async fn opened<T: Target>(target: &T, token: u64) -> Box<dyn Sink> {
     sink
 }
 
+/// The outputs, going to other tables.
+pub(super) fn outputs_into(tables: [&str; 2]) -> Vec<OutputSchema> {
+    let mut outputs = outputs();
+    outputs.iter_mut().zip(tables).for_each(|(output, table)| output.table = table.into());
+    outputs
+}
+
 async fn flights<T: Target>(target: &T) -> Vec<(i64, String)> {
-    let records = target.records(FLIGHTS).await;
+    records_in(target, [FLIGHTS, DELAYS]).await
+}
+
+async fn records_in<T: Target>(target: &T, tables: [&str; 2]) -> Vec<(i64, String)> {
+    let records = target.records(tables[0]).await;
     let flights: Vec<_> = records.into_iter().map(|record| (record[0].parse().unwrap(), record[1].clone())).collect();
-    let delays = target.records(DELAYS).await;
+    let delays = target.records(tables[1]).await;
     let same = delays.into_iter().map(|record| (record[1][1..].parse().unwrap(), record[2].clone()));
     let mut same: Vec<(i64, String)> = same.collect();
     same.sort();
@@ -335,6 +347,19 @@ pub(super) async fn rule_10_names_are_only_names<T: Target>() {
     }
 }
 
+/// One sink, opened anew for other tables, leaves what it wrote before.
+pub(super) async fn outputs_go_to_their_tables<T: Target>() {
+    let target = T::new(&outputs());
+    let mut sink = opened(&target, 1).await;
+    sink.write(&batch(1, 1, &[put(1, 1, "a")])).await.unwrap();
+    let others = ["other flights", "other delays"];
+    sink.open(&tenure(1), &outputs_into(others)).await.unwrap();
+    sink.write(&batch(2, 1, &[put(1, 2, "b"), put(2, 1, "c")])).await.unwrap();
+    assert_eq!(flights(&target).await, [(1, "a".into())]);
+    assert_eq!(records_in(&target, others).await, [(1, "b".into()), (2, "c".into())]);
+    assert_eq!(sink.count().await.unwrap(), [(FLIGHTS.to_owned(), 2), (DELAYS.to_owned(), 2)].into());
+}
+
 /// Versions say all about a row here: the same version of a record has the same content wherever it turns up.
 fn history() -> impl Strategy<Value = (Vec<Vec<Row>>, Vec<prop::sample::Index>)> {
     let values = ["", "a", "b", "c", "d", "e", "f"];
@@ -397,6 +422,7 @@ macro_rules! suite {
                 rule_8_tombstones
                 rule_9_another_digest_is_refused
                 rule_10_names_are_only_names
+                outputs_go_to_their_tables
             }
 
             #[test]

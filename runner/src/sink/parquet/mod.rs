@@ -21,7 +21,6 @@ pub use read::{Published, published, read_current};
 use super::{Guarantee, MappedBatch, OutputReceipt, Receipt, Sink, SinkError, Tenure};
 use crate::faults::{FaultPoint, reach};
 use crate::record::{MappedOutput, OutputSchema};
-use arrow::datatypes::SchemaRef;
 use error::{damaged, failed};
 use gristmill_core::digest::Digest;
 use gristmill_core::id::{BatchId, PartitionId, TaskId};
@@ -43,17 +42,15 @@ pub struct ParquetSinkOptions {
     pub store: Arc<dyn ObjectStore>,
     /// The dataset's place in the store.
     pub prefix: Path,
-    /// Output of the mapper → folder of the dataset; an output that is not named here has a folder of its own name.
-    pub tables: BTreeMap<String, String>,
 }
 
 impl ParquetSinkOptions {
     /// A dataset in a local folder, which is created when it is not there. Files and folders are synced.
-    pub fn local(folder: &std::path::Path, tables: BTreeMap<String, String>) -> Result<Self, SinkError> {
+    pub fn local(folder: &std::path::Path) -> Result<Self, SinkError> {
         super::create_folder(folder)?;
         let store = LocalFileSystem::new_with_prefix(folder)
             .map_err(|error| failed(format!("opening the folder {}", folder.display()), error))?;
-        Ok(Self { store: Arc::new(store.with_fsync(true)), prefix: Path::default(), tables })
+        Ok(Self { store: Arc::new(store.with_fsync(true)), prefix: Path::default() })
     }
 }
 
@@ -76,7 +73,6 @@ enum Attempt {
 pub struct ParquetSink {
     store: Arc<dyn ObjectStore>,
     layout: Layout,
-    tables: BTreeMap<String, String>,
     opened: Option<Opened>,
 }
 
@@ -84,59 +80,28 @@ pub struct ParquetSink {
 struct Opened {
     tenure: Tenure,
     /// In the mapper's order.
-    outputs: Vec<OpenedOutput>,
+    outputs: Vec<OutputSchema>,
     log: Log,
-}
-
-#[derive(Debug)]
-struct OpenedOutput {
-    name: String,
-    table: String,
-    schema: SchemaRef,
 }
 
 impl ParquetSink {
     pub fn new(options: ParquetSinkOptions) -> Self {
-        Self { store: options.store, layout: Layout::new(options.prefix), tables: options.tables, opened: None }
-    }
-
-    /// The folder of an output.
-    fn table(&self, output: &str) -> String {
-        self.tables.get(output).map_or(output, String::as_str).to_owned()
-    }
-
-    /// The outputs under the names of their folders.
-    fn checked(&self, outputs: &[OutputSchema]) -> Result<Vec<OutputSchema>, SinkError> {
-        let tables: Vec<_> = outputs.iter().map(|o| OutputSchema { name: self.table(&o.name), ..o.clone() }).collect();
-        for (place, output) in tables.iter().enumerate() {
-            schema::check(output)?;
-            if let Some(other) = tables[..place].iter().find(|other| other.name.eq_ignore_ascii_case(&output.name)) {
-                return Err(SinkError::Mismatch {
-                    what: format!("the outputs `{}` and `{}` differ only in case", other.name, output.name),
-                    hint: "some stores take them for one folder: rename one of them".into(),
-                });
-            }
-        }
-        Ok(tables)
+        Self { store: options.store, layout: Layout::new(options.prefix), opened: None }
     }
 
     async fn open_now(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError> {
         self.opened = None;
-        let tables = self.checked(outputs)?;
+        check_outputs(outputs)?;
         let folder = self.layout.log(&tenure.task_id, &tenure.partition_id);
         let mut log = Log::open(self.store.clone(), folder).await?;
         log.admit(tenure.fencing_token)?;
-        for output in &tables {
+        for output in outputs {
             schema::record(&*self.store, &self.layout, output, &tenure.task_id).await?;
         }
         reach(FaultPoint::SinkFenceBefore);
         log.append(Entry::Fence { fencing_token: tenure.fencing_token }).await?;
         reach(FaultPoint::SinkFenceAfter);
-        let opened = outputs.iter().zip(tables);
-        let outputs = opened
-            .map(|(output, table)| OpenedOutput { name: output.name.clone(), table: table.name, schema: table.schema })
-            .collect();
-        self.opened = Some(Opened { tenure: tenure.clone(), outputs, log });
+        self.opened = Some(Opened { tenure: tenure.clone(), outputs: outputs.to_vec(), log });
         Ok(())
     }
 
@@ -177,6 +142,19 @@ impl ParquetSink {
             Entry::Fence { .. } => Err(damaged("the log answered a batch with a fence".into())),
         }
     }
+}
+
+fn check_outputs(outputs: &[OutputSchema]) -> Result<(), SinkError> {
+    for (place, output) in outputs.iter().enumerate() {
+        schema::check(output)?;
+        if let Some(other) = outputs[..place].iter().find(|other| other.table.eq_ignore_ascii_case(&output.table)) {
+            return Err(SinkError::Mismatch {
+                what: format!("the outputs `{}` and `{}` go to one folder `{}`", other.name, output.name, output.table),
+                hint: "give each output a table of its own; some stores ignore case in names".into(),
+            });
+        }
+    }
+    Ok(())
 }
 
 impl Opened {
@@ -254,7 +232,7 @@ impl Sink for ParquetSink {
     }
 
     fn check(&self, outputs: &[OutputSchema]) -> Result<(), SinkError> {
-        self.checked(outputs).map(drop)
+        check_outputs(outputs)
     }
 
     async fn open(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError> {

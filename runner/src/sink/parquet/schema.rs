@@ -48,9 +48,9 @@ pub(super) struct Column {
 /// Checks that a dataset can hold an output.
 pub(super) fn check(output: &OutputSchema) -> Result<(), SinkError> {
     let mismatch = |what: String, hint: &str| Err(SinkError::Mismatch { what, hint: hint.into() });
-    let name = &output.name;
-    if name.is_empty() || name.len() > NAME_MAX_BYTES || Layout::is_reserved(name) {
-        let what = format!("the output name `{}` cannot be a folder of the dataset", name.escape_debug());
+    let (name, table) = (&output.name, &output.table);
+    if table.is_empty() || table.len() > NAME_MAX_BYTES || Layout::is_reserved(table) {
+        let what = format!("the table name `{}` cannot be a folder of the dataset", table.escape_debug());
         return mismatch(what, "use 1 to 80 bytes, and not `_gristmill`");
     }
     for field in output.schema.fields() {
@@ -92,11 +92,11 @@ pub(super) async fn record(
 ) -> Result<(), SinkError> {
     let ours = Recorded {
         task_id: task_id.clone(),
-        output: output.name.clone(),
+        output: output.table.clone(),
         identity: output.identity.clone(),
         columns: output.schema.fields().iter().map(|field| column(field.name(), field.data_type())).collect(),
     };
-    let path = layout.schema(&output.name);
+    let path = layout.schema(&output.table);
     let json = serde_json::to_vec_pretty(&RecordedSchema::V1(ours.clone())).map_err(|error| SinkError::Permanent {
         what: format!("the schema of output `{}` cannot be written as JSON: {error}", output.name),
         hint: "report this as a bug of gristmill".into(),

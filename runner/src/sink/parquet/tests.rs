@@ -10,7 +10,6 @@ use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStoreExt,
     PutMultipartOptions, PutOptions, PutPayload, PutResult,
 };
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 use tempfile::TempDir;
 
@@ -22,7 +21,7 @@ struct Folder {
 
 impl Folder {
     fn options(&self) -> ParquetSinkOptions {
-        let options = ParquetSinkOptions::local(&self.outside.path().join("data"), BTreeMap::new()).unwrap();
+        let options = ParquetSinkOptions::local(&self.outside.path().join("data")).unwrap();
         ParquetSinkOptions { prefix: Path::from("set"), ..options }
     }
 }
@@ -44,7 +43,7 @@ impl Target for Folder {
         Box::new(ParquetSink::new(self.options()))
     }
 
-    async fn records(&self, output: &str) -> Vec<Vec<String>> {
+    async fn records(&self, table: &str) -> Vec<Vec<String>> {
         let options = self.options();
         let beside: Vec<_> =
             std::fs::read_dir(self.outside.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -54,7 +53,7 @@ impl Target for Folder {
             .map(|entry| entry.unwrap().file_name())
             .collect();
         assert_eq!(beside, ["set"]);
-        read_current(&*options.store, &options.prefix, output)
+        read_current(&*options.store, &options.prefix, table)
             .await
             .unwrap()
             .map(|rows| texts(&rows))
@@ -142,8 +141,7 @@ impl ObjectStore for Scripted {
             Some(Fault::NoSpace) => Err(generic(Box::new(std::io::Error::from(std::io::ErrorKind::StorageFull)))),
             Some(Fault::OwnerOpens) => {
                 let store = self.inner.clone();
-                let mut owner =
-                    ParquetSink::new(ParquetSinkOptions { store, prefix: Path::default(), tables: BTreeMap::new() });
+                let mut owner = ParquetSink::new(ParquetSinkOptions { store, prefix: Path::default() });
                 owner.open(&tenure(2), &outputs()).await.unwrap();
                 self.inner.put_opts(at, payload, options).await
             }
@@ -210,8 +208,7 @@ impl Scripted {
 }
 
 async fn open(store: &Arc<Scripted>, token: u64) -> ParquetSink {
-    let mut sink =
-        ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default(), tables: BTreeMap::new() });
+    let mut sink = ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default() });
     sink.open(&tenure(token), &outputs()).await.unwrap();
     sink
 }
@@ -350,7 +347,8 @@ async fn a_full_store_is_told_and_survived() {
 }
 
 fn whole(number: u64, rows: RecordBatch) -> (OutputSchema, MappedBatch) {
-    let output = OutputSchema { name: "wide".into(), schema: rows.schema(), identity: vec!["c3".into()] };
+    let output =
+        OutputSchema { name: "wide".into(), table: "wide".into(), schema: rows.schema(), identity: vec!["c3".into()] };
     (output, batch_of(number, 1, "wide", rows))
 }
 
@@ -418,6 +416,7 @@ async fn an_output_keeps_its_identity_and_columns() {
 async fn outputs_that_a_dataset_cannot_hold() {
     let with = |name: &str, column: &str, data_type: DataType, identity: &str| OutputSchema {
         name: name.into(),
+        table: name.into(),
         schema: Arc::new(Schema::new(vec![
             Field::new("id", DataType::Int64, true),
             Field::new(column, data_type, true),
@@ -429,7 +428,7 @@ async fn outputs_that_a_dataset_cannot_hold() {
         (vec![with("_Gristmill", "n", DataType::Int8, "id")], "cannot be a folder"),
         (vec![with("", "n", DataType::Int8, "id")], "cannot be a folder"),
         (vec![with(&"x".repeat(81), "n", DataType::Int8, "id")], "cannot be a folder"),
-        (vec![with("a", "n", DataType::Int8, "id"), with("A", "n", DataType::Int8, "id")], "differ only in case"),
+        (vec![with("a", "n", DataType::Int8, "id"), with("A", "n", DataType::Int8, "id")], "go to one folder `A`"),
         (vec![with("a", "Gristmill_hash", DataType::Int8, "id")], "starts with `gristmill_`"),
         (vec![with("a", "n", months, "id")], "does not fit Parquet"),
         (vec![with("a", "n", DataType::Float32, "n")], "cannot identify"),
@@ -474,8 +473,7 @@ async fn damage_is_found_before_rows_are_believed() {
     let store = written().await;
     store.inner.put(&entry(4), "{\"kind\":\"fence/2\"}".into()).await.unwrap();
     assert!(read(&store).await.unwrap_err().to_string().contains("cannot be read"));
-    let mut sink =
-        ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default(), tables: BTreeMap::new() });
+    let mut sink = ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default() });
     let refused = sink.open(&tenure(2), &outputs()).await.unwrap_err();
     assert!(matches!(refused, SinkError::Permanent { .. }), "{refused}");
 }

@@ -30,8 +30,6 @@ use table::{DELETED_AT, Table};
 pub struct SqliteSinkOptions {
     /// The database file; created, with its folder, when it is not there.
     pub path: PathBuf,
-    /// Output of the mapper → table.
-    pub tables: BTreeMap<String, String>,
 }
 
 /// How long to wait for another writer of the file before the attempt counts as failed.
@@ -72,7 +70,7 @@ impl SqliteSink {
 
     fn open_now(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError> {
         self.opened = None;
-        let tables = self.tables(outputs)?;
+        let tables = tables(outputs)?;
         let mut connection = connect(&self.options.path)?;
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -92,30 +90,24 @@ impl SqliteSink {
         Ok(())
     }
 
-    fn tables(&self, outputs: &[OutputSchema]) -> Result<BTreeMap<String, Table>, SinkError> {
-        let mut tables: BTreeMap<String, Table> = BTreeMap::new();
-        for output in outputs {
-            let Some(name) = self.options.tables.get(&output.name) else {
-                return Err(SinkError::Mismatch {
-                    what: format!("no table is named for the output `{}`", output.name),
-                    hint: "name one in the pipeline's sink".into(),
-                });
-            };
-            let table = Table::new(output, name)?;
-            if let Some((other, _)) = tables.iter().find(|(_, other)| other.name.eq_ignore_ascii_case(name)) {
-                return Err(SinkError::Mismatch {
-                    what: format!("the outputs `{other}` and `{}` go to one table `{name}`", output.name),
-                    hint: "give each output a table of its own; SQLite ignores case in names".into(),
-                });
-            }
-            tables.insert(output.name.clone(), table);
-        }
-        Ok(tables)
-    }
-
     fn opened(&mut self) -> Result<&mut Opened, SinkError> {
         self.opened.as_mut().ok_or_else(super::not_open)
     }
+}
+
+fn tables(outputs: &[OutputSchema]) -> Result<BTreeMap<String, Table>, SinkError> {
+    let mut tables: BTreeMap<String, Table> = BTreeMap::new();
+    for output in outputs {
+        let table = Table::new(output)?;
+        if let Some((other, _)) = tables.iter().find(|(_, other)| other.name.eq_ignore_ascii_case(&table.name)) {
+            return Err(SinkError::Mismatch {
+                what: format!("the outputs `{other}` and `{}` go to one table `{}`", output.name, table.name),
+                hint: "give each output a table of its own; SQLite ignores case in names".into(),
+            });
+        }
+        tables.insert(output.name.clone(), table);
+    }
+    Ok(tables)
 }
 
 impl Opened {
@@ -167,7 +159,7 @@ impl Sink for SqliteSink {
     }
 
     fn check(&self, outputs: &[OutputSchema]) -> Result<(), SinkError> {
-        self.tables(outputs).map(drop)
+        tables(outputs).map(drop)
     }
 
     async fn open(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError> {

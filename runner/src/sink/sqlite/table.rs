@@ -44,7 +44,8 @@ struct Existing {
 }
 
 impl Table {
-    pub(super) fn new(output: &OutputSchema, name: &str) -> Result<Self, SinkError> {
+    pub(super) fn new(output: &OutputSchema) -> Result<Self, SinkError> {
+        let name = output.table.as_str();
         check_name("table", name, &output.name)?;
         if name.to_ascii_lowercase().starts_with("sqlite_") {
             let what =

@@ -19,8 +19,7 @@ impl File {
     }
 
     fn sqlite(&self) -> SqliteSink {
-        let tables = self.outputs.iter().map(|output| (output.name.clone(), output.name.clone())).collect();
-        SqliteSink::new(SqliteSinkOptions { path: self.path(), tables })
+        SqliteSink::new(SqliteSinkOptions { path: self.path() })
     }
 
     fn raw(&self) -> Connection {
@@ -46,10 +45,13 @@ impl Target for File {
         Box::new(self.sqlite())
     }
 
-    async fn records(&self, output: &str) -> Vec<Vec<String>> {
-        let output = self.outputs.iter().find(|known| known.name == output).unwrap();
-        let names: Vec<_> = output.schema.fields().iter().map(|field| table::quoted(field.name())).collect();
-        let from = table::quoted(&output.name);
+    async fn records(&self, table: &str) -> Vec<Vec<String>> {
+        let payload = "SELECT name FROM pragma_table_info(?1) WHERE name NOT LIKE 'gristmill!_%' ESCAPE '!'";
+        let connection = self.raw();
+        let mut payload = connection.prepare(payload).unwrap();
+        let names = payload.query_map([table], |row| row.get::<_, String>(0)).unwrap();
+        let names: Vec<String> = names.map(|name| table::quoted(&name.unwrap())).collect();
+        let from = table::quoted(table);
         let sql = format!("SELECT {} FROM {from} WHERE gristmill_deleted_at IS NULL ORDER BY 1, 2", names.join(", "));
         let text = |value: Value| match value {
             Value::Integer(value) => value.to_string(),
@@ -100,7 +102,7 @@ fn one_output(name: &str, columns: Vec<(&str, ArrayRef)>, identity: &[&str]) -> 
     let rows =
         RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap();
     let identity = identity.iter().map(|name| (*name).to_owned()).collect();
-    (OutputSchema { name: name.into(), schema: rows.schema(), identity }, rows)
+    (OutputSchema { name: name.into(), table: name.into(), schema: rows.schema(), identity }, rows)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -318,9 +320,8 @@ async fn a_table_of_the_user_is_filled() {
     sink.write(&batch(1, 1, &[put(1, 1, "a"), put(2, 1, "b")])).await.unwrap();
     let receipt = sink.write(&batch(2, 1, &[put(1, 2, "c"), delete(2, 2)])).await.unwrap();
     assert!(receipt.outputs().iter().all(|output| (output.updated, output.deleted) == (1, 1)));
-    assert_eq!(file.records(FLIGHTS).await, [["1", "c"]]);
-    assert_eq!(file.records(DELAYS).await, [["o1", "f1", "c"]]);
-    assert_eq!(file.rows("SELECT DISTINCT note FROM flights"), [[text("mine")]]);
+    assert_eq!(file.records(FLIGHTS).await, [["mine", "1", "c"]]);
+    assert_eq!(file.records(DELAYS).await, [["f1", "c", "o1"]]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -329,7 +330,7 @@ async fn names_that_cannot_be_told_apart_or_are_taken_are_refused() {
         let int: ArrayRef = Arc::new(Int64Array::from(vec![1]));
         one_output("out", vec![("id", int.clone()), (name, int)], &["id"]).0
     };
-    let table = |name: &str| OutputSchema { name: name.into(), ..column("n") };
+    let table = |name: &str| OutputSchema { name: name.into(), table: name.into(), ..column("n") };
     let real = one_output("out", vec![("id", Arc::new(Float64Array::from(vec![1.0])) as ArrayRef)], &["id"]).0;
     let months: ArrayRef = Arc::new(IntervalYearMonthArray::from(vec![1]));
     let interval =
@@ -353,10 +354,6 @@ async fn names_that_cannot_be_told_apart_or_are_taken_are_refused() {
         assert!(what.contains(expected), "{what}");
         assert!(!file.path().exists(), "nothing is created");
     }
-    let mut unnamed = SqliteSink::new(SqliteSinkOptions { path: file().path(), tables: BTreeMap::new() });
-    assert!(
-        mismatch(unnamed.open(&tenure(1), &outputs()).await).contains("no table is named for the output `flights`")
-    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -406,8 +403,7 @@ async fn errors_are_sorted_by_what_helps() {
     let other = file.sqlite().open(&tenure(1), &file.outputs).await.unwrap_err();
     assert!(matches!(&other, SinkError::Permanent { hint, .. } if hint.contains("another file")), "{other}");
     let path = file.folder.path().to_owned();
-    let tables = [FLIGHTS, DELAYS].map(|name| (name.to_owned(), name.to_owned())).into();
-    let mut folder = SqliteSink::new(SqliteSinkOptions { path, tables });
+    let mut folder = SqliteSink::new(SqliteSinkOptions { path });
     let refused = folder.open(&tenure(1), &file.outputs).await.unwrap_err();
     assert!(matches!(refused, SinkError::Permanent { .. }), "{refused}");
 }
@@ -458,10 +454,9 @@ async fn rows_that_upstream_should_have_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_path_is_always_a_file() {
     let folder = TempDir::new().unwrap();
-    let tables = BTreeMap::from([FLIGHTS, DELAYS].map(|name| (name.to_owned(), name.to_owned())));
     for name in [":memory:", "file:x?mode=memory"] {
         let path = folder.path().join(name);
-        let mut sink = SqliteSink::new(SqliteSinkOptions { path: path.clone(), tables: tables.clone() });
+        let mut sink = SqliteSink::new(SqliteSinkOptions { path: path.clone() });
         sink.open(&tenure(1), &outputs()).await.unwrap();
         assert!(path.is_file());
     }
