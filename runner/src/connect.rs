@@ -72,6 +72,38 @@ pub fn check_sink(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<Guara
     Ok(sink.guarantee())
 }
 
+/// A target of the same kind as the pipeline's, at another place.
+pub fn sink_elsewhere(pipeline: &Pipeline, into: &str) -> Result<Box<dyn Sink>, SinkError> {
+    match &pipeline.sink {
+        SinkConfig::Sqlite { path, .. } => {
+            let other = std::path::PathBuf::from(into.strip_prefix("sqlite://").unwrap_or(into));
+            refuse_same(std::path::absolute(&other).ok() == std::path::absolute(path).ok())?;
+            Ok(Box::new(SqliteSink::new(SqliteSinkOptions { path: other })))
+        }
+        SinkConfig::Parquet { url, .. } if into.contains("://") => {
+            refuse_same(matches!(url, Location::Url(url) if url.as_str().trim_end_matches('/') == into.trim_end_matches('/')))?;
+            let (store, prefix) = open_store(into).map_err(|e| SinkError::Mismatch { what: e.what, hint: e.hint })?;
+            Ok(Box::new(ParquetSink::new(ParquetSinkOptions { store, prefix })))
+        }
+        SinkConfig::Parquet { url, .. } => {
+            let other = Path::new(into);
+            let same = |path: &Path| std::path::absolute(path).ok() == std::path::absolute(other).ok();
+            refuse_same(matches!(url, Location::Local(path) if same(path)))?;
+            Ok(Box::new(ParquetSink::new(ParquetSinkOptions::local(other)?)))
+        }
+    }
+}
+
+fn refuse_same(same: bool) -> Result<(), SinkError> {
+    match same {
+        false => Ok(()),
+        true => Err(SinkError::Mismatch {
+            what: "that is the task's own target".into(),
+            hint: "name another place, or leave --into out to map the history anew in the target".into(),
+        }),
+    }
+}
+
 /// The pipeline's sink.
 pub fn sink(pipeline: &Pipeline) -> Result<Box<dyn Sink>, SinkError> {
     match &pipeline.sink {
