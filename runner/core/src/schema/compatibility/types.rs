@@ -158,15 +158,12 @@ impl Number {
         }
     }
 
-    /// Whether every value of `other` is exactly one of this type.
+    /// Whether every value of `other` is exactly one of this type. Two decimals are compared by their digits, not here.
     fn holds(self, other: Self) -> bool {
         let within =
             |least: i128, most: i128| other.whole_range().is_some_and(|(min, max)| least <= min && max <= most);
         match (self, other) {
             (Self::Float { bits }, Self::Float { bits: other }) => other <= bits,
-            (Self::Decimal(digits), Self::Decimal(other)) => {
-                digits.before >= other.before && digits.after >= other.after
-            }
             (Self::Integer { min, max }, _) => within(min, max),
             (Self::Float { bits }, _) => within(-(1 << bits), 1 << bits),
             (Self::Decimal(Digits { before, after }), _) => {
