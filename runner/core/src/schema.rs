@@ -4,6 +4,10 @@
 //! their values. Its JSON is what the state store keeps and what [`Schema::digest`] covers, so its form never changes:
 //! `{"fields":[{"name":"year","type":"int32","nullable":true}]}`, with types in the text form of [`text`].
 
+pub mod compatibility;
+#[cfg(test)]
+pub(crate) mod reference;
+pub mod rules;
 pub mod text;
 
 use crate::digest::Digest;
