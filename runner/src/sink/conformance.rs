@@ -92,6 +92,11 @@ pub(super) fn batch(number: u64, token: u64, rows: &[Row]) -> MappedBatch {
     batch_for(&outputs(), number, token, rows)
 }
 
+/// The same under another epoch, as a replay makes it.
+pub(super) fn batch_under(epoch: u64, number: u64, token: u64, rows: &[Row]) -> MappedBatch {
+    MappedBatch { epoch: Epoch::new(epoch), ..batch(number, token, rows) }
+}
+
 pub(super) fn batch_for(outputs: &[OutputSchema], number: u64, token: u64, rows: &[Row]) -> MappedBatch {
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.id)));
     let values: ArrayRef = Arc::new(rows.iter().map(|row| (!row.delete).then_some(row.value)).collect::<StringArray>());
@@ -288,6 +293,55 @@ pub(super) async fn rule_7_a_conflict_is_not_written<T: Target>() {
     }
 }
 
+pub(super) async fn rule_7_the_larger_epoch_holds<T: Target>() {
+    let live = |id: i64, value: &str| (id, value.to_owned());
+    let target = T::new(&outputs());
+    let mut sink = opened(&target, 1).await;
+    let rows = [put(1, 5, "old"), put(2, 5, "same"), put(3, 5, "old"), delete(4, 5), put(5, 9, "newer"), delete(6, 5)];
+    sink.write(&batch_under(1, 1, 1, &rows)).await.unwrap();
+
+    let rows = [put(1, 5, "new"), put(2, 5, "same"), delete(3, 5), put(4, 5, "back"), put(5, 5, "older"), delete(6, 5)];
+    let receipt = sink.write(&batch_under(2, 2, 1, &rows)).await.unwrap();
+    let mut expected = vec![live(1, "new"), live(2, "same"), live(4, "back"), live(5, "newer")];
+    assert_eq!(flights(&target).await, expected);
+    for output in receipt.outputs() {
+        if target.looks_up() {
+            let counts = (output.updated, output.deleted, output.unchanged, output.stale, output.conflicts);
+            assert_eq!(counts, (2, 1, 2, 1, 0));
+        }
+    }
+
+    // What comes late under the smaller epoch is stale: the live part goes on, and undoes nothing of the repair.
+    let rows = [put(1, 5, "late"), put(3, 5, "late"), delete(4, 5), put(7, 1, "live")];
+    let receipt = sink.write(&batch_under(1, 3, 1, &rows)).await.unwrap();
+    expected.push(live(7, "live"));
+    assert_eq!(flights(&target).await, expected);
+    for output in receipt.outputs() {
+        if target.looks_up() {
+            assert_eq!((output.inserted, output.stale, output.conflicts), (1, 3, 0));
+        }
+    }
+
+    // Within the larger epoch the first holds, in one batch and across batches.
+    let rows = [put(1, 5, "other"), put(8, 1, "first"), put(8, 1, "second"), delete(8, 1)];
+    let receipt = sink.write(&batch_under(2, 4, 1, &rows)).await.unwrap();
+    expected.push(live(8, "first"));
+    assert_eq!(flights(&target).await, expected);
+    for output in receipt.outputs() {
+        if target.looks_up() {
+            assert_eq!((output.inserted, output.conflicts), (1, 3));
+            assert_eq!(output.conflict_rows, [0, 2, 3]);
+        }
+    }
+
+    // Versions decide first: a newer one under the smaller epoch passes all of it.
+    sink.write(&batch_under(1, 5, 1, &[put(1, 6, "live"), put(3, 6, "live"), delete(8, 2)])).await.unwrap();
+    sink.write(&batch_under(2, 6, 1, &[put(1, 5, "replayed"), put(8, 1, "replayed")])).await.unwrap();
+    let expected =
+        [live(1, "live"), live(2, "same"), live(3, "live"), live(4, "back"), live(5, "newer"), live(7, "live")];
+    assert_eq!(flights(&target).await, expected);
+}
+
 pub(super) async fn rule_8_tombstones<T: Target>() {
     let target = T::new(&outputs());
     let mut sink = opened(&target, 1).await;
@@ -347,6 +401,48 @@ pub(super) async fn rule_10_names_are_only_names<T: Target>() {
     }
 }
 
+/// Epochs may come in turns; the last batch is asked for by epoch, and without `open`.
+pub(super) async fn the_last_batch_of_an_epoch<T: Target>() {
+    let target = T::new(&outputs());
+    let last = async |epoch| target.sink().last_batch(&tenure(1), Epoch::new(epoch)).await.unwrap();
+    assert_eq!(last(1).await, None);
+    let mut token = 1;
+    let mut sink = opened(&target, token).await;
+    assert_eq!(last(1).await, None);
+    for (number, epoch) in [(1, 1), (2, 1), (3, 2), (4, 1), (5, 3), (6, 2)] {
+        sink.write(&batch_under(epoch, number, token, &[put(1, number, "a")])).await.unwrap();
+        assert_eq!(last(epoch).await, Some(batch_id(number)));
+        if number % 2 == 0 {
+            token += 1;
+            sink = opened(&target, token).await;
+        }
+    }
+    assert_eq!([last(1).await, last(2).await, last(3).await], [4, 6, 5].map(|number| Some(batch_id(number))));
+    assert_eq!(last(4).await, None);
+    let other = Tenure { partition_id: PartitionId::new("other").unwrap(), ..tenure(1) };
+    assert_eq!(target.sink().last_batch(&other, Epoch::new(1)).await.unwrap(), None);
+}
+
+/// Two states may hold the same token. Neither goes on behind a batch of the other, whatever its epoch.
+pub(super) async fn a_foreign_history_is_left_alone<T: Target>() {
+    for epoch in [1, 2] {
+        let target = T::new(&outputs());
+        let mut ours = opened(&target, 1).await;
+        ours.write(&batch_under(1, 1, 1, &[put(1, 1, "a")])).await.unwrap();
+        let mut theirs = opened(&target, 1).await;
+        theirs.write(&batch_under(epoch, 2, 1, &[put(1, 2, "b")])).await.unwrap();
+        let before = target.visible().await;
+        let refused = ours.write(&batch_under(1, 3, 1, &[put(1, 3, "c")])).await.unwrap_err();
+        assert!(matches!(&refused, SinkError::Permanent { what, .. } if what.contains("not ours")), "{refused}");
+        assert_eq!(target.visible().await, before);
+        // Whoever opens knows the history as it is then.
+        ours.open(&tenure(1), &outputs()).await.unwrap();
+        ours.write(&batch_under(2, 4, 1, &[put(1, 4, "d")])).await.unwrap();
+        ours.write(&batch_under(1, 5, 1, &[put(1, 5, "e")])).await.unwrap();
+        assert_eq!(flights(&target).await, [(1, "e".into())]);
+    }
+}
+
 /// One sink, opened anew for other tables, leaves what it wrote before.
 pub(super) async fn outputs_go_to_their_tables<T: Target>() {
     let target = T::new(&outputs());
@@ -360,30 +456,32 @@ pub(super) async fn outputs_go_to_their_tables<T: Target>() {
     assert_eq!(sink.count().await.unwrap(), [(FLIGHTS.to_owned(), 2), (DELAYS.to_owned(), 2)].into());
 }
 
-/// Versions say all about a row here: the same version of a record has the same content wherever it turns up.
-fn history() -> impl Strategy<Value = (Vec<Vec<Row>>, Vec<prop::sample::Index>)> {
+/// Version and epoch say all about a row here: wherever they turn up, a record has the same content.
+fn history() -> impl Strategy<Value = (Vec<(u64, Vec<Row>)>, Vec<prop::sample::Index>)> {
     let values = ["", "a", "b", "c", "d", "e", "f"];
-    let row = (0..5_i64, 0..7_u64, any::<bool>()).prop_map(move |(id, version, even)| {
-        let value = values[(id as usize + version as usize) % values.len()];
-        Row { id, version: version * 2 + u64::from(even), value, delete: even }
-    });
-    let batches = prop::collection::vec(prop::collection::vec(row, 0..6), 1..6);
-    (batches, prop::collection::vec(any::<prop::sample::Index>(), 0..12))
+    let row = move |epoch: u64| {
+        (0..5_i64, 0..14_u64).prop_map(move |(id, version)| {
+            let value = values[(id as u64 + version * epoch) as usize % values.len()];
+            Row { id, version, value, delete: (version + epoch * id as u64).is_multiple_of(3) }
+        })
+    };
+    let batch = (1..3_u64).prop_flat_map(move |epoch| (Just(epoch), prop::collection::vec(row(epoch), 0..6)));
+    (prop::collection::vec(batch, 1..7), prop::collection::vec(any::<prop::sample::Index>(), 0..12))
 }
 
 /// Any order and repetition of batches, with a new owner now and then, ends in the same records.
 pub(super) fn any_order_ends_the_same<T: Target>() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     proptest!(ProptestConfig::with_cases(24), |((batches, order) in history())| {
-        let mut newest: BTreeMap<i64, Row> = BTreeMap::new();
-        for row in batches.iter().flatten() {
-            let known = newest.entry(row.id).or_insert(*row);
-            if row.version > known.version {
-                *known = *row;
+        let mut newest: BTreeMap<i64, (u64, Row)> = BTreeMap::new();
+        for (epoch, row) in batches.iter().flat_map(|(epoch, rows)| rows.iter().map(move |row| (*epoch, *row))) {
+            let known = newest.entry(row.id).or_insert((epoch, row));
+            if (row.version, epoch) > (known.1.version, known.0) {
+                *known = (epoch, row);
             }
         }
-        let expected: Vec<(i64, String)> =
-            newest.values().filter(|row| !row.delete).map(|row| (row.id, row.value.to_owned())).collect();
+        let live = newest.values().filter(|(_, row)| !row.delete);
+        let expected: Vec<(i64, String)> = live.map(|(_, row)| (row.id, row.value.to_owned())).collect();
         let order: Vec<usize> = order.iter().map(|at| at.index(batches.len())).chain(0..batches.len()).collect();
         let ends = runtime.block_on(async {
             let target = T::new(&outputs());
@@ -395,7 +493,8 @@ pub(super) fn any_order_ends_the_same<T: Target>() {
                     token += 1;
                     sink = opened(&target, token).await;
                 }
-                let receipt = json(&sink.write(&batch(*at as u64, token, &batches[*at])).await.unwrap());
+                let (epoch, rows) = &batches[*at];
+                let receipt = json(&sink.write(&batch_under(*epoch, *at as u64, token, rows)).await.unwrap());
                 assert_eq!(*receipts.entry(*at).or_insert_with(|| receipt.clone()), receipt);
             }
             flights(&target).await
@@ -419,9 +518,12 @@ macro_rules! suite {
                 rule_5_find_receipt_is_exact
                 rule_6_newer_versions_stay
                 rule_7_a_conflict_is_not_written
+                rule_7_the_larger_epoch_holds
                 rule_8_tombstones
                 rule_9_another_digest_is_refused
                 rule_10_names_are_only_names
+                the_last_batch_of_an_epoch
+                a_foreign_history_is_left_alone
                 outputs_go_to_their_tables
             }
 

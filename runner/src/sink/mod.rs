@@ -91,7 +91,11 @@ pub enum SinkError {
 /// 4. A batch that is already committed MUST be answered with its first receipt, and change nothing.
 /// 5. `find_receipt` MUST return exactly the receipts of committed batches: it settles a `write` whose answer was lost.
 /// 6. A row MUST NOT overwrite a row of the same identity with a newer version; it is counted as `stale`.
-/// 7. A row of the same identity and version but other content MUST NOT be written; it is reported in the receipt as a conflict.
+/// 7. Of rows of the same identity and version but other content the one of the larger epoch MUST stay, in any order of
+///    arrival: a replay maps a record anew under a larger epoch. One of a smaller epoch is counted as `stale`; within
+///    one epoch the first stays, and the other is reported in the receipt as a conflict. A row with the same content
+///    changes nothing, and the record keeps the epoch that wrote it: a replay must not go on under a smaller epoch
+///    than one that has begun since.
 /// 8. A delete MUST leave a tombstone that older rows cannot pass; a newer row revives the record.
 /// 9. The same batch id with another digest MUST be refused as [`SinkError::Permanent`].
 /// 10. Names from outside MUST be quoted and values bound; paths MUST stay below the target's root.
@@ -106,9 +110,10 @@ pub trait Sink: Send {
     /// Whether these outputs can be written at all, as far as their columns tell. Looks at nothing outside.
     fn check(&self, outputs: &[OutputSchema]) -> Result<(), SinkError>;
 
-    /// The batch that the target committed last for a task's partition. Only reads, and needs no `open`: whether the target
-    /// is the one that the state knows must be clear before anything in it is touched.
-    async fn last_batch(&mut self, tenure: &Tenure) -> Result<Option<BatchId>, SinkError>;
+    /// The batch of an epoch that the target committed last for a task's partition; batches of several epochs may come in
+    /// turns. Only reads, and needs no `open`: whether the target is the one that the state knows must be clear before
+    /// anything in it is touched.
+    async fn last_batch(&mut self, tenure: &Tenure, epoch: Epoch) -> Result<Option<BatchId>, SinkError>;
 
     /// Creates what is missing in the target and raises the fence.
     async fn open(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError>;

@@ -23,7 +23,7 @@ use crate::faults::{FaultPoint, reach};
 use crate::record::{MappedOutput, OutputSchema};
 use error::{damaged, failed};
 use gristmill_core::digest::Digest;
-use gristmill_core::id::{BatchId, PartitionId, TaskId};
+use gristmill_core::id::{BatchId, Epoch, PartitionId, TaskId};
 use gristmill_core::record::OperationCounts;
 use layout::Layout;
 use log::{Entry, Log};
@@ -259,9 +259,9 @@ impl Sink for ParquetSink {
         self.write_now(batch).await
     }
 
-    async fn last_batch(&mut self, tenure: &Tenure) -> Result<Option<BatchId>, SinkError> {
+    async fn last_batch(&mut self, tenure: &Tenure, epoch: Epoch) -> Result<Option<BatchId>, SinkError> {
         let folder = self.layout.log(&tenure.task_id, &tenure.partition_id);
-        Log::open(self.store.clone(), folder).await?.last_batch().await
+        Log::open(self.store.clone(), folder).await?.last_batch(epoch).await
     }
 
     async fn count(&mut self) -> Result<BTreeMap<String, u64>, SinkError> {

@@ -13,7 +13,7 @@ use arrow::error::ArrowError;
 use arrow::row::{RowConverter, SortField};
 use futures::{StreamExt, TryStreamExt, stream};
 use gristmill_core::digest::Digest;
-use gristmill_core::id::{PartitionId, TaskId};
+use gristmill_core::id::{Epoch, PartitionId, TaskId};
 use gristmill_core::record::Operation;
 use object_store::ObjectStore;
 use object_store::path::Path;
@@ -78,8 +78,8 @@ async fn read_entry(
 }
 
 /// The records of an output as they are by now: of each identity the newest version, without deleted records, in the
-/// order of the identity. None when no batch with this output is published. Of equal versions the one that was
-/// committed first counts. Reads all files of the output into memory.
+/// order of the identity. None when no batch with this output is published. Of equal versions the one of the largest epoch
+/// counts, and in one epoch the one that was committed first. Reads all files of the output into memory.
 pub async fn read_current(
     store: &dyn ObjectStore,
     prefix: &Path,
@@ -90,15 +90,17 @@ pub async fn read_current(
     let mut batches = published(store, prefix).await?;
     batches.sort_by_key(|published| published.batch.receipt.committed_at());
     let mut parts = Vec::new();
-    for file in batches.iter().flat_map(|published| &published.batch.files).filter(|file| file.output == output) {
-        let relative = Path::parse(&file.path).map_err(|error| damaged(format!("{}: {error}", file.path)))?;
-        let path = layout.absolute(&relative);
-        let bytes =
-            objects::read(store, &path).await?.ok_or_else(|| damaged(format!("the data object {path} is gone")))?;
-        if Digest::of(&bytes) != file.digest {
-            return Err(damaged(format!("the data object {path} is not the one that was published")));
+    for published in &batches {
+        for file in published.batch.files.iter().filter(|file| file.output == output) {
+            let relative = Path::parse(&file.path).map_err(|error| damaged(format!("{}: {error}", file.path)))?;
+            let path = layout.absolute(&relative);
+            let bytes =
+                objects::read(store, &path).await?.ok_or_else(|| damaged(format!("the data object {path} is gone")))?;
+            if Digest::of(&bytes) != file.digest {
+                return Err(damaged(format!("the data object {path} is not the one that was published")));
+            }
+            parts.push((published.batch.epoch, data::decode(&path, bytes)?));
         }
-        parts.push(data::decode(&path, bytes)?);
     }
     if parts.is_empty() {
         return Ok(None);
@@ -108,18 +110,19 @@ pub async fn read_current(
         .map_err(|error| damaged(format!("the data objects of output `{output}` do not fit together: {error}")))
 }
 
-fn newest(parts: &[DataRows], identity: &[String]) -> Result<RecordBatch, ArrowError> {
+fn newest(parts: &[(Epoch, DataRows)], identity: &[String]) -> Result<RecordBatch, ArrowError> {
     let keys = |rows: &RecordBatch| {
         identity.iter().map(|name| rows.schema_ref().index_of(name)).collect::<Result<Vec<_>, ArrowError>>()
     };
     let mut newest: BTreeMap<Vec<u8>, (RecordState<'_>, (usize, usize))> = BTreeMap::new();
-    for (place, part) in parts.iter().enumerate() {
+    for (place, (epoch, part)) in parts.iter().enumerate() {
         let columns = part.rows.project(&keys(&part.rows)?)?;
         let fields = columns.columns().iter().map(|array| SortField::new(array.data_type().clone())).collect();
         let identities = RowConverter::new(fields)?.convert_columns(columns.columns())?;
         for (row, identity) in identities.iter().enumerate() {
             let arriving = RecordState {
                 version: part.versions.value(row),
+                epoch: *epoch,
                 hash: part.hashes.value(row),
                 deleted: part.operations.value(row) == Operation::Delete.code(),
             };
@@ -134,6 +137,6 @@ fn newest(parts: &[DataRows], identity: &[String]) -> Result<RecordBatch, ArrowE
         }
     }
     let live: Vec<_> = newest.into_values().filter(|(state, _)| !state.deleted).map(|(_, at)| at).collect();
-    let rows: Vec<&RecordBatch> = parts.iter().map(|part| &part.rows).collect();
+    let rows: Vec<&RecordBatch> = parts.iter().map(|(_, part)| &part.rows).collect();
     interleave_record_batch(&rows, &live)
 }

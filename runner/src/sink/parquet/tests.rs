@@ -273,6 +273,41 @@ async fn a_new_batch_costs_four_puts_and_no_reads() {
     assert_eq!(store.requests().len(), 1);
 }
 
+/// A log of one epoch says nothing about epochs, as the logs of builds before there were several; a second one is found
+/// without reading through the first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_last_batch_of_an_epoch_costs_few_reads() {
+    let store = Scripted::new();
+    let mut sink = open(&store, 1).await;
+    let under = |epoch, number| batch_under(epoch, number, 1, &[put(1, number, "a")]);
+    for number in 1..30 {
+        sink.write(&under(1, number)).await.unwrap();
+    }
+    for number in 30..60 {
+        sink.write(&under(2, number)).await.unwrap();
+    }
+    open(&store, 1).await.write(&under(2, 60)).await.unwrap();
+    let line = async |number: u64| -> serde_json::Value {
+        serde_json::from_str(&store.text(&format!("_gristmill/log/flights-task/all/{number:020}.json")).await).unwrap()
+    };
+    assert_eq!(line(30).await["before"], serde_json::Value::Null);
+    assert_eq!(line(31).await["before"], serde_json::json!({ "epochs": { "1": 30 } }));
+    assert_eq!(line(61).await["before"], serde_json::json!({ "epochs": { "1": 30, "2": 60 } }), "a fence");
+    store.requests();
+    for (epoch, expected) in [(1, Some(29)), (2, Some(60)), (3, None)] {
+        assert_eq!(sink.last_batch(&tenure(1), Epoch::new(epoch)).await.unwrap(), expected.map(batch_id));
+        let requests = store.requests();
+        assert!(requests.len() <= 3, "{requests:?}");
+    }
+    // Starts that published nothing, of a build that did not say what was before them.
+    for number in 63..70_u64 {
+        let path = Path::from(format!("_gristmill/log/flights-task/all/{number:020}.json"));
+        store.inner.put(&path, r#"{"kind":"fence/1","fencingToken":1}"#.into()).await.unwrap();
+    }
+    assert_eq!(sink.last_batch(&tenure(1), Epoch::new(1)).await.unwrap(), Some(batch_id(29)));
+    assert_eq!(sink.last_batch(&tenure(1), Epoch::new(2)).await.unwrap(), Some(batch_id(60)));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn lost_answers_are_settled() {
     for part in ["attempt/", "flights/", "delays/", "_gristmill/log/"] {

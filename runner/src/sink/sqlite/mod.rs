@@ -18,7 +18,7 @@ use crate::faults::{FaultPoint, reach};
 use crate::record::OutputSchema;
 use checkpoint::Checkpointer;
 use error::failed;
-use gristmill_core::id::{BatchId, TaskId};
+use gristmill_core::id::{BatchId, Epoch, TaskId};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ impl SqliteSink {
             registry::take_table(&transaction, &table.name, &tenure.task_id)?;
             table.ensure(&transaction)?;
         }
-        let last = registry::last(&transaction, &tenure.task_id, &tenure.partition_id)?;
+        let last = registry::last(&transaction, &tenure.task_id, &tenure.partition_id, None)?;
         reach(FaultPoint::SinkFenceBefore);
         transaction.commit().map_err(|error| failed("raising the fence", error))?;
         reach(FaultPoint::SinkFenceAfter);
@@ -118,7 +118,7 @@ impl Opened {
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|error| failed("locking the target", error))?;
         registry::raise_fence(&transaction, &batch.task_id, &batch.partition_id, batch.fencing_token)?;
-        let last = registry::last(&transaction, &batch.task_id, &batch.partition_id)?;
+        let last = registry::last(&transaction, &batch.task_id, &batch.partition_id, None)?;
         if let Some(receipt) = registry::find(&transaction, &batch.task_id, batch.batch_id)? {
             if last == Some(batch.batch_id) {
                 // Ours, and only its answer was lost.
@@ -131,7 +131,8 @@ impl Opened {
             return Err(super::support::foreign_history(last));
         }
         let deleted_at = registry::moment(batch.created_at);
-        let stamp = rows::Stamp { batch_no: registry::next_no(&transaction)?, deleted_at: &deleted_at };
+        let stamp =
+            rows::Stamp { batch_no: registry::next_no(&transaction)?, epoch: batch.epoch, deleted_at: &deleted_at };
         let mut outputs = Vec::with_capacity(batch.outputs.len());
         for output in &batch.outputs {
             let table = self.tables.get(&output.name).ok_or_else(|| super::unknown_output(&output.name))?;
@@ -174,14 +175,14 @@ impl Sink for SqliteSink {
         tokio::task::block_in_place(|| self.opened()?.write_now(batch))
     }
 
-    async fn last_batch(&mut self, tenure: &Tenure) -> Result<Option<BatchId>, SinkError> {
+    async fn last_batch(&mut self, tenure: &Tenure, epoch: Epoch) -> Result<Option<BatchId>, SinkError> {
         tokio::task::block_in_place(|| {
             if !self.options.path.exists() {
                 return Ok(None);
             }
             let connection = connect(&self.options.path)?;
             match registry::exists(&connection)? {
-                true => registry::last(&connection, &tenure.task_id, &tenure.partition_id),
+                true => registry::last(&connection, &tenure.task_id, &tenure.partition_id, Some(epoch)),
                 false => Ok(None),
             }
         })

@@ -4,7 +4,7 @@ use super::error::failed;
 use super::text::{LastDay, push_timestamp};
 use crate::sink::{MappedBatch, Receipt, SinkError};
 use arrow::datatypes::TimeUnit;
-use gristmill_core::id::{BatchId, FencingToken, Micros, PartitionId, TaskId};
+use gristmill_core::id::{BatchId, Epoch, FencingToken, Micros, PartitionId, TaskId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The layout of the tables below and of the bookkeeping columns.
@@ -114,21 +114,31 @@ pub(super) fn exists(connection: &Connection) -> Result<bool, SinkError> {
     Ok(tables == 1)
 }
 
-/// The batch that was committed last for a task's partition.
+/// The batch that was committed last for a task's partition, in one epoch or in any.
 pub(super) fn last(
     connection: &Connection,
     task_id: &TaskId,
     partition_id: &PartitionId,
+    epoch: Option<Epoch>,
 ) -> Result<Option<BatchId>, SinkError> {
-    let sql = "SELECT batch_id FROM gristmill_batch WHERE task_id = ?1 AND partition_id = ?2 ORDER BY no DESC LIMIT 1";
+    let sql = "SELECT batch_id FROM gristmill_batch
+               WHERE task_id = ?1 AND partition_id = ?2 AND (?3 IS NULL OR epoch = ?3) ORDER BY no DESC LIMIT 1";
+    let epoch = epoch.map(|epoch| integer("epoch", epoch.get())).transpose()?;
     let id: Option<String> = connection
-        .query_row(sql, params![task_id.as_str(), partition_id.as_str()], |row| row.get(0))
+        .query_row(sql, params![task_id.as_str(), partition_id.as_str(), epoch], |row| row.get(0))
         .optional()
         .map_err(|error| failed("looking for the last batch", error))?;
     id.map(|id| id.parse()).transpose().map_err(|error| SinkError::Permanent {
         what: format!("the target's registry cannot be read: {error}"),
         hint: "the table gristmill_batch was changed by something else: restore the target".into(),
     })
+}
+
+/// The epoch of a registered batch.
+pub(super) fn epoch(connection: &Connection, no: i64) -> rusqlite::Result<Option<Epoch>> {
+    let sql = "SELECT epoch FROM gristmill_batch WHERE no = ?1";
+    let epoch: Option<i64> = connection.query_row(sql, [no], |row| row.get(0)).optional()?;
+    Ok(epoch.map(|epoch| Epoch::new(epoch.unsigned_abs())))
 }
 
 /// The number that the next batch gets: small, so that it costs little in every row.

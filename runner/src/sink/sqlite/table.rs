@@ -27,7 +27,7 @@ pub(super) struct Table {
     storage: Vec<Storage>,
     /// Parameters: the payload columns, then the bookkeeping columns. Does nothing when the identity is there.
     pub insert: String,
-    /// Parameters: the identity columns. Gives version, hash and whether the record is deleted.
+    /// Parameters: the identity columns. Gives version, hash, whether the record is deleted, and the batch's number.
     pub lookup: String,
     /// Parameters as `insert`.
     pub update: String,
@@ -91,7 +91,7 @@ impl Table {
         );
         let found = keys.iter().enumerate().map(|(place, key)| format!("{key} = ?{}", place + 1));
         let lookup = format!(
-            "SELECT {VERSION}, {HASH}, {DELETED_AT} IS NOT NULL FROM {table} WHERE {}",
+            "SELECT {VERSION}, {HASH}, {DELETED_AT} IS NOT NULL, {BATCH} FROM {table} WHERE {}",
             found.collect::<Vec<_>>().join(" AND ")
         );
         let set = |place: &usize| format!("{} = ?{}", all[*place], place + 1);
