@@ -32,6 +32,7 @@ pub fn source(config: &SourceConfig, columns: SchemaRef, spool: &Path) -> Result
         pattern: files.pattern.as_deref().map(files::parse_pattern).transpose()?,
         format: format(files),
         columns,
+        ignore_columns: files.ignore_columns,
         settle: files.settle,
         max_field_bytes: files.max_field_bytes,
         spool_dir: spool.to_owned(),

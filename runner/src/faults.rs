@@ -29,6 +29,9 @@ fault_points! {
     SchemaFreezeAfter = "schema-freeze-after",
     TaskVersionBefore = "task-version-before",
     TaskVersionAfter = "task-version-after",
+    /// What is met, planned, tried or done about a changed schema.
+    SchemaChangeBefore = "schema-change-before",
+    SchemaChangeAfter = "schema-change-after",
     ReplayBeginBefore = "replay-begin-before",
     ReplayBeginAfter = "replay-begin-after",
     ReplayEndBefore = "replay-end-before",

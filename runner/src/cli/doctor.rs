@@ -103,7 +103,7 @@ async fn pipeline(
     let host = setup::host(common, Some(&pipeline))?;
     let known = stores.map(|s| publish::Known { state: &s.state, content: &s.content });
     let components = setup::component_folders(common, &pipeline);
-    let checked = publish::check(&pipeline, &host, &components, known, scratch).await?;
+    let checked = publish::check(&pipeline, &host, &components, known, scratch, publish::History::Same).await?;
     let guarantee = checked.guarantee;
     Ok(vec![
         ("pipeline", Ok(format!("{} fits its source, components and schemas", path.display()))),

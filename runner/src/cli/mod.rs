@@ -7,6 +7,7 @@ mod live;
 mod output;
 mod replay;
 mod run;
+mod schema;
 mod setup;
 mod status;
 mod transform;
@@ -88,6 +89,12 @@ enum Verb {
         after_help = "Examples:\n  gristmill replay flights --verify\n  gristmill replay flights --pins original --into sqlite://copy.db\n  gristmill replay flights --pins current                 all of it, in tables that are swapped at the end\n  gristmill replay flights --pins version:2 --from 10 --to 12"
     )]
     Replay(replay::Args),
+    /// List, show, check, plan and carry out changes of schemas
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  gristmill schema list\n  gristmill schema plan pipeline.yaml && gristmill schema validate flights && gristmill schema resume flights"
+    )]
+    Schema(schema::Verb),
     /// Build transforms
     #[command(
         subcommand,
@@ -119,7 +126,7 @@ pub fn main() -> ExitCode {
             Verb::Status(args) => status::status(&cli.common, args).await,
             Verb::Batches(verb) => batches::batches(&cli.common, verb).await,
             Verb::Replay(args) => replay::replay(&cli.common, args).await,
-
+            Verb::Schema(verb) => schema::schema(&cli.common, verb).await,
             Verb::Transform(verb) => transform::transform(verb),
             Verb::Doctor(args) => doctor::doctor(&cli.common, args).await,
         }

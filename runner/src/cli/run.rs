@@ -7,10 +7,11 @@ use super::setup::{self, Folders, Stores};
 use crate::connect;
 use crate::config::Pipeline;
 use crate::drive::{self, LocalLease, Outcome, Progress, Run, RunError};
-use crate::publish::{self, Intent, Loader, Published};
+use crate::publish::{self, History, Intent, Loader, Published};
 use crate::sink::Guarantee;
 use crate::store::state::TaskVersionRow;
 use gristmill_core::id::PartitionId;
+use gristmill_core::schema_change::State;
 use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,7 +40,7 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     let stores = Stores::if_any(common).await?;
     let known = stores.as_ref().map(|s| publish::Known { state: &s.state, content: &s.content });
     let host = setup::host(common, Some(&pipeline))?;
-    let checked = publish::check(&pipeline, &host, &components, known, scratch.path()).await?;
+    let checked = publish::check(&pipeline, &host, &components, known, scratch.path(), History::Same).await?;
     let sink = connect::sink(&pipeline);
 
     // Opened again, now creating what is missing.
@@ -49,14 +50,27 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     let lease = LocalLease::claim(&stores.state, &folders.locks(), &pipeline.task, &partition).await?;
     let (state, content) = (&stores.state, &stores.content);
     let version = publish::publish(&pipeline, checked, state, content, Intent::Run, "published by a run").await?;
+    let open = stores.state.open_schema_change(&pipeline.task).await?;
+    let held = drive::is_held(&stores.state, &pipeline.task, version).await?;
+    if let Some(open) = open.filter(|open| open.object.is_some() && !held && open.state != State::Detected) {
+        lease.release().await?;
+        return Err(RunError::SchemaOpen {
+            id: open.id,
+            state: open.state,
+            what: format!("{} has other columns than the task reads", open.object.unwrap_or_default()),
+            hint: format!("see `gristmill schema show {}`", open.id),
+        }
+        .into());
+    }
     let loader = stores.loader(host);
     let row = loader.version(&pipeline.task, version).await?;
     let published = loader.published(&row, &in_force(&loader, &row, pipeline)?).await?;
     tracing::info!(task = %published.task_id, version = %published.version, schema = %published.schema_id, "running");
 
     let spool = folders.spool();
+    let opened_in = spool.clone();
     let open_source = move |published: &Published| {
-        connect::source(&published.settings.source, published.source_schema.clone(), &spool)
+        connect::source(&published.settings.source, published.source_schema.clone(), &opened_in)
     };
     let sink = sink.map_err(|error| RunError::Sink { error, batch: None })?;
     let guarantee = sink.guarantee();
@@ -67,6 +81,8 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
         batches: stores.batches,
         lease,
         open_source: Box::new(open_source),
+        spool,
+        held,
         once: args.once,
         count: args.count,
         stop: stop_signal(),

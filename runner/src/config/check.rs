@@ -10,13 +10,15 @@ mod transforms;
 use super::canonical::Json;
 use super::diagnosis::{Problem, Shown, Span};
 use super::mask;
-use super::pipeline::{At, BatchLimits, Pipeline};
-use super::raw::{RawBatch, RawDeadLetters, RawPipeline, RawSourceVersion};
+use super::pipeline::{At, BatchLimits, Pipeline, SchemaChanges, SourceConfig};
+use super::raw::{RawBatch, RawDeadLetters, RawPipeline, RawSchemaChanges, RawSourceVersion};
 use super::units::{self, NotAQuantity};
 use super::values::{Entries, Located, Scalar};
 use gristmill_core::dead_letter::DeadLetterLimit;
 use gristmill_core::id::{InvalidId, SchemaId, TaskId};
 use gristmill_core::schema::{Field, InvalidSchema, LogicalType, Schema};
+use gristmill_core::schema::compatibility::Mode;
+use gristmill_core::schema_change::Policy;
 use gristmill_core::version::VersionSource;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -61,7 +63,7 @@ pub(super) fn check(
     checker.site(At::Pipeline, Span { offset: 0, len: text.find(['\n', ':']).unwrap_or(text.len()) });
     let task = checker.id(At::Task, "task", &raw.task, TaskId::new);
     let schema = checker.id(At::Schema, "schema", &raw.schema, SchemaId::new);
-    let source = checker.source(&raw.source);
+    let mut source = checker.source(&raw.source);
     let identity = checker.identity("identity", &raw.identity);
     checker.site(At::Identity, raw.identity.span);
     for column in &raw.identity.value {
@@ -72,6 +74,10 @@ pub(super) fn check(
     let batch = checker.batch(raw.batch.as_ref());
     let sink = checker.sink(&raw.sink);
     let dead_letters = checker.dead_letters(raw.dead_letters.as_ref());
+    let schema_changes = checker.schema_changes(raw.schema_changes.as_ref());
+    if let (Some(SourceConfig::Files(files)), Some(changes)) = (&mut source, &schema_changes) {
+        files.ignore_columns = changes.policy == Policy::Ignore;
+    }
     let keep_raw = raw.keep_raw.as_ref().is_some_and(|keep| keep.value);
     let redact = raw.redact.iter().flat_map(|columns| &columns.value).map(|column| column.value.clone()).collect();
     if let Some(columns) = &raw.redact {
@@ -85,7 +91,7 @@ pub(super) fn check(
         }
     }
     let Checker { problems, sites, .. } = checker;
-    match (task, schema, source, identity, transforms, batch, sink, dead_letters) {
+    match (task, schema, source, identity, transforms, batch, sink, dead_letters, schema_changes) {
         (
             Some(task),
             Some(schema),
@@ -95,6 +101,7 @@ pub(super) fn check(
             Some(batch),
             Some(sink),
             Some(dead_letters),
+            Some(schema_changes),
         ) if problems.is_empty() => {
             let canonical = Json::map([
                 ("version", Some(Json::Integer(1))),
@@ -119,6 +126,7 @@ pub(super) fn check(
                 batch,
                 sink,
                 dead_letters,
+                schema_changes,
                 keep_raw,
                 redact,
                 text: text.into(),
@@ -296,6 +304,33 @@ impl Checker<'_> {
             return None;
         }
         Some(DeadLetterLimit { max_ratio, max_records })
+    }
+
+    fn schema_changes(&mut self, raw: Option<&Located<RawSchemaChanges>>) -> Option<SchemaChanges> {
+        let default = SchemaChanges::default();
+        let Some(Located { value: raw, span, .. }) = raw else { return Some(default) };
+        self.site(At::SchemaChanges, *span);
+        let policy = self.word("policy", raw.policy.as_ref(), &Policy::ALL, default.policy);
+        let compatibility = self.word("compatibility", raw.compatibility.as_ref(), &Mode::ALL, default.compatibility);
+        Some(SchemaChanges { policy: policy?, compatibility: compatibility? })
+    }
+
+    /// One of a few words, or the default. None: refused.
+    fn word<T: Copy + std::fmt::Display>(
+        &mut self,
+        what: &str,
+        text: Option<&Located<String>>,
+        all: &[T],
+        default: T,
+    ) -> Option<T> {
+        let Some(text) = text else { return Some(default) };
+        let found = all.iter().find(|word| word.to_string() == text.value);
+        if found.is_none() {
+            let shown = self.shown(text);
+            let words: Vec<_> = all.iter().map(|word| format!("`{word}`")).collect();
+            self.refuse(text.span, format!("`{shown}` is not a value of `{what}`"), format!("write {}", words.join(", ")));
+        }
+        found.copied()
     }
 
     /// A list of distinct column names.

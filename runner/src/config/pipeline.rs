@@ -5,6 +5,9 @@ use super::diagnosis::{Diagnosis, Problem, Shown, Span};
 use gristmill_core::dead_letter::DeadLetterLimit;
 use gristmill_core::id::{SchemaId, TaskId};
 use gristmill_core::schema::Schema;
+use gristmill_core::schema::compatibility::Mode;
+use gristmill_core::schema::rules::Rules;
+use gristmill_core::schema_change::Policy;
 use gristmill_core::version::VersionSource;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -26,6 +29,7 @@ pub struct Pipeline {
     pub batch: BatchLimits,
     pub sink: SinkConfig,
     pub dead_letters: DeadLetterLimit,
+    pub schema_changes: SchemaChanges,
     /// Keep the source's pages beside their batches.
     pub keep_raw: bool,
     /// Columns whose values are never shown.
@@ -44,6 +48,13 @@ pub enum SourceConfig {
     Files(FilesConfig),
 }
 
+/// What a task does when its source's columns change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SchemaChanges {
+    pub policy: Policy,
+    pub compatibility: Mode,
+}
+
 /// Files in a folder or below an object store's prefix.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FilesConfig {
@@ -56,6 +67,8 @@ pub struct FilesConfig {
     /// How long a file must stay unchanged before it is read.
     pub settle: Duration,
     pub max_field_bytes: usize,
+    /// Columns that a file has and `columns` does not are left out.
+    pub ignore_columns: bool,
 }
 
 /// A folder, here or in an object store.
@@ -245,6 +258,7 @@ pub enum At {
     Identity,
     IdentityColumn(String),
     SourceVersion,
+    SchemaChanges,
     Transforms,
     Normalize,
     NormalizeConfig,
@@ -274,6 +288,7 @@ impl At {
             | Self::Source
             | Self::Identity
             | Self::SourceVersion
+            | Self::SchemaChanges
             | Self::Transforms
             | Self::Batch
             | Self::Sink
@@ -305,9 +320,20 @@ impl Pipeline {
         self.shown.diagnosis(Problem { span: None, message: message.into(), hint: Some(hint.into()) })
     }
 
+    /// How the source's values become those of the records.
+    pub fn rules(&self) -> Rules {
+        let SourceConfig::Files(files) = &self.source;
+        let mut rules = Rules::default();
+        if let FileFormat::Csv(csv) = &files.format {
+            rules.missing_values.texts = csv.null_values.iter().cloned().collect();
+        }
+        rules
+    }
+
     /// Puts an adopted source in place of the file's own words.
     pub fn adopt(&mut self, schema: SchemaId, columns: Schema) {
         let SourceConfig::Files(files) = &mut self.source;
+        self.canonical.adopt(&schema, &columns);
         files.columns = Some(columns);
         self.schema = schema;
     }

@@ -37,6 +37,9 @@ pub(super) struct RawPipeline {
     /// How many records may be refused before the task stops for a person.
     #[serde(default)]
     pub dead_letters: Option<Located<RawDeadLetters>>,
+    /// What the task does when its source's columns change.
+    #[serde(default)]
+    pub schema_changes: Option<Located<RawSchemaChanges>>,
     /// Keep the source's page beside each batch, so that normalize can be replayed too. Default: false.
     #[serde(default)]
     #[schemars(schema_with = "bool_schema")]
@@ -308,6 +311,23 @@ pub(super) struct RawDeadLetters {
     pub max_records: Option<Located<Scalar>>,
 }
 
+/// What a task does when its source's columns change.
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "SchemaChanges")]
+pub(super) struct RawSchemaChanges {
+    /// `stop` waits for a person; `adopt` takes new columns that may be null into a new task version; `ignore` leaves new
+    /// columns out. What the compatibility mode does not allow waits for a person in any case. Default: `stop`.
+    #[serde(default)]
+    #[schemars(schema_with = "policy_schema")]
+    pub policy: Option<Located<String>>,
+    /// Which changes are allowed: `backward` (new code reads old records), `forward` (old code reads new records), `full`
+    /// (both) or `none` (all). Default: `backward`.
+    #[serde(default)]
+    #[schemars(schema_with = "mode_schema")]
+    pub compatibility: Option<Located<String>>,
+}
+
 impl ShortForm for RawStage {
     const MARKER: &'static str = "gristmill::Short:component";
 }
@@ -318,6 +338,14 @@ impl ShortForm for RawMigrate {
 
 impl ShortForm for RawDictionary {
     const MARKER: &'static str = "gristmill::Short:file";
+}
+
+fn policy_schema(_: &mut SchemaGenerator) -> Schema {
+    or_variable(&[serde_json::json!({ "enum": ["stop", "adopt", "ignore"] })])
+}
+
+fn mode_schema(_: &mut SchemaGenerator) -> Schema {
+    or_variable(&[serde_json::json!({ "enum": ["backward", "forward", "full", "none"] })])
 }
 
 fn version_schema(_: &mut SchemaGenerator) -> Schema {

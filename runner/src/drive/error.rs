@@ -49,6 +49,12 @@ pub enum RunError {
         /// They are recorded, and the batch is committed without them.
         recorded: bool,
     },
+    /// Recorded as a schema change.
+    #[error("{object} has other columns than the task reads: {}", changes.join("; "))]
+    SchemaChanged { object: String, changes: Vec<String>, id: i64 },
+    /// The task waits for a person to deal with a schema change.
+    #[error("schema change {id} is {state}: {what}")]
+    SchemaOpen { id: i64, state: gristmill_core::schema_change::State, what: String, hint: String },
     #[error("partition is worked by {by} until {}", crate::store::shown_time(*until))]
     LeaseHeld { by: String, until: Micros },
     #[error("the target holds batch {batch} of this task, which this state does not know")]
@@ -75,9 +81,10 @@ impl RunError {
             },
             Self::Source(e) => match e {
                 SourceError::Transient { .. } => Kind::Transient,
-                SourceError::Permanent { .. } | SourceError::PositionLost { .. } | SourceError::Mismatch { .. } => {
-                    Kind::Person
-                }
+                SourceError::Permanent { .. }
+                | SourceError::PositionLost { .. }
+                | SourceError::Mismatch { .. }
+                | SourceError::Changed(_) => Kind::Person,
             },
             Self::Sink { error, .. } => match error {
                 SinkError::Transient { .. } => Kind::Transient,
@@ -87,6 +94,8 @@ impl RunError {
             Self::Normalize { .. }
             | Self::Map { .. }
             | Self::TooManyDeadLetters { .. }
+            | Self::SchemaChanged { .. }
+            | Self::SchemaOpen { .. }
             | Self::TargetAhead { .. }
             | Self::TargetBehind { .. } => Kind::Person,
             Self::LeaseHeld { .. } => Kind::Fenced,
@@ -109,6 +118,10 @@ impl RunError {
             Self::TooManyDeadLetters { batch: Some(batch), .. }
             | Self::Map { batch, .. }
             | Self::Sink { batch: Some(batch), .. } => stays_ready(batch),
+            Self::SchemaChanged { .. } => {
+                "everything before it is read and committed; of it, nothing is".into()
+            }
+            Self::SchemaOpen { .. } => "what was committed stays; what is READY waits in the store".into(),
             Self::LeaseHeld { .. }
             | Self::Sink { batch: None, .. }
             | Self::TargetAhead { .. }
@@ -133,6 +146,7 @@ impl RunError {
             },
             Self::Source(e) => match e {
                 SourceError::Transient { .. } => "check that the source can be reached, then run again".into(),
+                SourceError::Changed(_) => "see `gristmill schema list`".into(),
                 SourceError::Permanent { hint, .. }
                 | SourceError::PositionLost { hint, .. }
                 | SourceError::Mismatch { hint, .. } => hint.clone(),
@@ -157,6 +171,10 @@ impl RunError {
             Self::TooManyDeadLetters { .. } => {
                 "fix the source or the component, or raise dead_letters in the pipeline".into()
             }
+            Self::SchemaChanged { id, .. } => format!(
+                "see `gristmill schema show {id}`; then change the pipeline and plan it with `gristmill schema plan`, or put the source right                  and dismiss the change with `gristmill schema dismiss {id}`"
+            ),
+            Self::SchemaOpen { hint, .. } => hint.clone(),
             Self::LeaseHeld { .. } => "stop the other process first; its lease ends with it".into(),
             Self::TargetBehind { .. } => {
                 "the target was restored from an older copy, emptied or replaced: bring it back, or fill a new target from the \

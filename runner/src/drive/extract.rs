@@ -2,10 +2,10 @@
 
 use super::normalize::NormalizeError;
 use super::progress::Progress;
-use super::{DeadLetterBudget, RunError};
+use super::{DeadLetterBudget, RunError, schema};
 use crate::publish::Published;
 use super::versions::{Swap, Versions};
-use crate::source::{Poll, Source, SourceError};
+use crate::source::{Changed, Poll, Source, SourceError};
 use crate::store::batches::{BatchDraft, Content};
 use crate::store::{BatchStore, ReadyBatch};
 use backon::{BackoffBuilder, ExponentialBuilder};
@@ -13,6 +13,7 @@ use gristmill_core::dead_letter::DeadLetter;
 use gristmill_core::id::{Epoch, Sequence};
 use gristmill_core::lease::Tenure;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -36,6 +37,7 @@ pub(super) struct Extraction {
     pub sequence: Sequence,
     pub epoch: Epoch,
     pub progress: Arc<Progress>,
+    pub spool: PathBuf,
     /// Read by the caller at the end, however that comes.
     pub done: Arc<Mutex<Extracted>>,
 }
@@ -46,6 +48,8 @@ pub(super) enum Ended {
     Done,
     /// A version is in force that reads another source.
     Source(Arc<Published>),
+    /// The same, and the target is not ready for it.
+    Held(Arc<Published>),
 }
 
 /// What this half did.
@@ -58,21 +62,39 @@ pub(super) struct Extracted {
 
 impl Extraction {
     /// Goes on until the source is drained, a stop is asked for, or the delivering half has ended.
-    pub async fn run(mut self, ready: mpsc::Sender<ReadyBatch>) -> Result<Ended, RunError> {
+    /// Without a delivering half batches are stored and wait.
+    pub async fn run(mut self, ready: Option<mpsc::Sender<ReadyBatch>>) -> Result<Ended, RunError> {
         while !*self.stop.borrow() {
             match self.versions.later_than(&self.published).await? {
                 Some(Swap::Source(next)) => return Ok(Ended::Source(next)),
+                Some(Swap::Held(next)) => return Ok(Ended::Held(next)),
                 Some(Swap::Code(next)) => {
                     self.budget.set_limit(next.settings.dead_letters);
                     self.published = next;
                 }
                 None => {}
             }
-            let wait = match self.poll().await? {
+            let polled = match self.poll().await {
+                Err(SourceError::Changed(changed)) => return self.adopted(*changed).await,
+                polled => polled?,
+            };
+            let wait = match polled {
                 Poll::Page(page) => {
                     // A place in the channel first: it bounds how many batches are in memory.
-                    let Ok(place) = ready.reserve().await else { return Ok(Ended::Done) };
-                    place.send(self.store(*page).await?);
+                    let place = match &ready {
+                        None => None,
+                        Some(ready) => match ready.reserve().await {
+                            Ok(place) => Some(place),
+                            Err(_) => return Ok(Ended::Done),
+                        },
+                    };
+                    match self.store(*page).await {
+                        Ok(batch) => {
+                            place.map(|place| place.send(batch));
+                        }
+                        Err(e @ RunError::TooManyDeadLetters { .. }) => return Err(self.or_type_change(e).await?),
+                        Err(e) => return Err(e),
+                    }
                     continue;
                 }
                 Poll::Settling(wait) => {
@@ -85,10 +107,34 @@ impl Extraction {
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
                 _ = self.stop.wait_for(|stop| *stop) => {}
-                () = ready.closed() => return Ok(Ended::Done),
+                () = closed(&ready) => return Ok(Ended::Done),
             }
         }
         Ok(Ended::Done)
+    }
+
+    /// Goes on with changed columns, if the task adopts them.
+    async fn adopted(&mut self, changed: Changed) -> Result<Ended, RunError> {
+        let loader = &self.versions.loader;
+        let version = schema::changed(loader, &self.published, changed, &self.spool).await?;
+        let row = loader.version(&self.published.task_id, version).await?;
+        let pipeline = loader.pipeline(&row)?;
+        tracing::info!(version = %version, origin = row.origin, "adopting new columns of the source");
+        Ok(Ended::Source(Arc::new(loader.published(&row, &pipeline).await?)))
+    }
+
+    /// Too many records that are refused for one column are a sign that the column is of another type now.
+    async fn or_type_change(&mut self, error: RunError) -> Result<RunError, RunError> {
+        let RunError::TooManyDeadLetters { examples, .. } = &error else { return Ok(error) };
+        let Some((object, column)) = schema::unreadable_column(examples) else { return Ok(error) };
+        let Ok(observed) = self.source.observe(&object).await else { return Ok(error) };
+        match schema::with_column(&self.published.source_schema, &observed, &column) {
+            None => Ok(error),
+            Some(observed) => match self.adopted(Changed { object, observed }).await {
+                Err(changed) => Ok(changed),
+                Ok(_) => Ok(error),
+            },
+        }
     }
 
     /// One read, with bounded retries of what may pass.
@@ -169,6 +215,13 @@ impl Extraction {
         Progress::add(&self.progress.records_read, read);
         Progress::add(&self.progress.batches_stored, 1);
         Ok(batch)
+    }
+}
+
+async fn closed(ready: &Option<mpsc::Sender<ReadyBatch>>) {
+    match ready {
+        Some(ready) => ready.closed().await,
+        None => std::future::pending().await,
     }
 }
 

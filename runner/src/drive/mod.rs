@@ -14,6 +14,7 @@ pub mod mapping;
 pub mod normalize;
 mod progress;
 pub mod replay;
+mod schema;
 mod versions;
 
 pub use crate::store::shown_time as time;
@@ -25,17 +26,24 @@ pub use progress::{OutputTotals, Progress, Summary};
 use crate::publish::{Loader, Published};
 use crate::sink::Sink;
 use crate::source::{Resumed, Source, SourceError};
-use crate::store::state::{BatchRow, Totals};
-use crate::store::{BatchStore, ReadyBatch};
+use crate::store::state::{BatchRow, Recorded, Totals};
+use crate::store::{BatchStore, ReadyBatch, StateStore, StoreError};
 use deliver::Delivery;
 use extract::{Ended, Extraction};
 use gristmill_core::dead_letter::DeadLetterLimit;
+use gristmill_core::cursor::Cursor;
+use gristmill_core::id::{Epoch, Sequence, TaskId};
 use gristmill_core::lease::Tenure;
+use gristmill_core::manifest::BatchState;
+use gristmill_core::schema_change::{Event, State};
 use lease::Keeper;
 use map::{MappedReady, Mapping};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use tokio::sync::{mpsc, watch};
 use versions::Versions;
+pub use versions::is_held;
 
 /// Batches that wait for the mapper, and that wait for the sink, while the next one is made. Each is held in memory.
 const BATCHES_IN_FLIGHT: usize = 1;
@@ -50,6 +58,10 @@ pub struct Run {
     pub batches: BatchStore,
     pub lease: LocalLease,
     pub open_source: OpenSource,
+    /// For what must not last.
+    pub spool: PathBuf,
+    /// The target is not ready for the version: batches are stored and wait.
+    pub held: bool,
     /// End when the source has nothing new, instead of waiting for more.
     pub once: bool,
     /// Count the target's live records at the end.
@@ -138,7 +150,7 @@ async fn under_lease<T>(keeper: Keeper, work: impl Future<Output = Result<T, Run
 }
 
 async fn drive(run: Run, sink: Box<dyn Sink>, summary: &mut Summary) -> Result<(), RunError> {
-    let Run { mut published, loader, batches, lease, open_source, once, count, stop, progress } = run;
+    let Run { mut published, loader, batches, lease, open_source, spool, mut held, once, count, stop, progress } = run;
     let state = loader.state.clone();
     let tenure = lease.tenure().clone();
     let epoch = state.epoch_in_force(&tenure.task_id, &tenure.partition_id).await?;
@@ -158,12 +170,13 @@ async fn drive(run: Run, sink: Box<dyn Sink>, summary: &mut Summary) -> Result<(
     };
     let mappers = MapperCache::new(loader.clone(), tenure.task_id.clone(), Destination::InUse);
     let mut mapping = Mapping { mappers };
-    delivery.check_history().await?;
-    // Before anything is read.
-    let mapper = mapping.mappers.get(&published.schema_id, published.version, &published.pins).await?;
-    delivery.open_for(mapper).await?;
-
-    for row in &resume.deliver {
+    if !held {
+        delivery.check_history().await?;
+        // Before anything is read.
+        let mapper = mapping.mappers.get(&published.schema_id, published.version, &published.pins).await?;
+        delivery.open_for(mapper).await?;
+    }
+    for row in resume.deliver.iter().filter(|_| !held) {
         if *stop.borrow() {
             summary.interrupted = true;
             return Ok(());
@@ -177,11 +190,8 @@ async fn drive(run: Run, sink: Box<dyn Sink>, summary: &mut Summary) -> Result<(
     let versions = Arc::new(Versions { loader });
     loop {
         let mut source = open_source(&published)?;
-        // All that was READY is committed: the stored state and the checkpoint now agree.
-        let at_checkpoint = state.resume(&tenure, epoch).await??;
-        if let Resumed::Superseded { object } =
-            source.resume(&delivery.checkpoint.cursor, at_checkpoint.source_state).await?
-        {
+        let read = read_so_far(&state, &batches, &tenure, epoch).await?;
+        if let Resumed::Superseded { object } = source.resume(&read.cursor, read.source_state).await? {
             tracing::warn!(
                 object,
                 "it changed since the last run was in the middle of it: its new version is read from the start"
@@ -196,14 +206,27 @@ async fn drive(run: Run, sink: Box<dyn Sink>, summary: &mut Summary) -> Result<(
             budget: budget.clone(),
             once,
             stop: stop.clone(),
-            sequence: delivery.checkpoint.last_sequence,
+            sequence: read.sequence,
             epoch,
             progress: progress.clone(),
+            spool: spool.clone(),
             done: Arc::default(),
         };
-        match overlap(extraction, &mut mapping, &mut delivery, stop.clone(), summary).await? {
-            Ended::Done => break,
-            Ended::Source(next) => published = next,
+        let ended = match held {
+            true => store_only(extraction, summary).await,
+            false => overlap(extraction, &mut mapping, &mut delivery, stop.clone(), summary).await,
+        };
+        match ended {
+            Ok(Ended::Done) if held => return Err(waiting(&state, &tenure.task_id).await?),
+            Ok(Ended::Held(next)) => (published, held) = (next, true),
+            Ok(Ended::Done) => break,
+            Ok(Ended::Source(next)) => published = next,
+            Err(RunError::SchemaChanged { object, changes, id }) => {
+                // All that was read before it is committed: this is the batch boundary.
+                state.record_schema_event(id, Event::Paused, Recorded::default()).await?;
+                return Err(RunError::SchemaChanged { object, changes, id });
+            }
+            Err(e) => return Err(e),
         }
     }
     if count {
@@ -211,6 +234,58 @@ async fn drive(run: Run, sink: Box<dyn Sink>, summary: &mut Summary) -> Result<(
         summary.target_records = Some(counted);
     }
     Ok(())
+}
+
+/// How far the source is read: to the end of the last READY batch, delivered or not.
+struct Read {
+    cursor: Cursor,
+    source_state: BTreeMap<String, String>,
+    sequence: Sequence,
+}
+
+async fn read_so_far(
+    state: &StateStore,
+    batches: &BatchStore,
+    tenure: &Tenure,
+    epoch: Epoch,
+) -> Result<Read, RunError> {
+    let resume = state.resume(tenure, epoch).await??;
+    let mut read = Read {
+        cursor: resume.checkpoint.cursor,
+        source_state: resume.source_state,
+        sequence: resume.checkpoint.last_sequence,
+    };
+    for row in &resume.deliver {
+        let manifest = batches.manifest(row).await?;
+        for (key, value) in manifest.source_state {
+            match value {
+                Some(value) => read.source_state.insert(key, value),
+                None => read.source_state.remove(&key),
+            };
+        }
+        (read.cursor, read.sequence) = (manifest.cursor_to, manifest.sequence);
+    }
+    Ok(read)
+}
+
+/// Extraction alone: its batches wait in the store for a target that is not ready.
+async fn store_only(extraction: Extraction, summary: &mut Summary) -> Result<Ended, RunError> {
+    let extracted = extraction.done.clone();
+    let ended = AbortOnDrop(tokio::spawn(extraction.run(None))).join().await?;
+    summary.count_extracted(&extracted.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+    ended
+}
+
+/// Why a run whose target is not ready has ended.
+async fn waiting(state: &StateStore, task: &TaskId) -> Result<RunError, StoreError> {
+    let ready = state.batches(task).await?.into_iter().filter(|row| row.state == BatchState::Ready).count();
+    let open = state.open_schema_change(task).await?;
+    Ok(RunError::SchemaOpen {
+        id: open.as_ref().map_or(0, |change| change.id),
+        state: open.map_or(State::Validated, |change| change.state),
+        what: format!("{ready} batches wait READY for the target to be rebuilt"),
+        hint: format!("go on with `gristmill schema resume {task}`; they are delivered by it"),
+    })
 }
 
 /// Throws away what never became READY.
@@ -233,7 +308,7 @@ async fn overlap(
     let (ready, incoming) = mpsc::channel::<ReadyBatch>(BATCHES_IN_FLIGHT);
     let (mapped, outgoing) = mpsc::channel::<MappedReady>(BATCHES_IN_FLIGHT);
     let extracted = extraction.done.clone();
-    let extracting = AbortOnDrop(tokio::spawn(extraction.run(ready)));
+    let extracting = AbortOnDrop(tokio::spawn(extraction.run(Some(ready))));
     let mappers = mapping.mappers.clone();
     let mapping_task = AbortOnDrop(tokio::spawn(async move {
         let mut mapping = Mapping { mappers };

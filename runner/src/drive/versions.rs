@@ -5,6 +5,9 @@
 
 use super::RunError;
 use crate::publish::{Loader, Published};
+use crate::store::{StateStore, StoreError};
+use gristmill_core::id::{TaskId, TaskVersion};
+use gristmill_core::schema_change::State;
 use std::sync::Arc;
 
 pub(super) struct Versions {
@@ -17,6 +20,14 @@ pub(super) enum Swap {
     Code(Arc<Published>),
     /// A source that has to be opened anew, once all that was read so far is committed.
     Source(Arc<Published>),
+    /// As [`Self::Source`], for a target that is not ready: a schema change waits to be resumed.
+    Held(Arc<Published>),
+}
+
+/// Whether a version waits for its target to be rebuilt.
+pub async fn is_held(state: &StateStore, task: &TaskId, version: TaskVersion) -> Result<bool, StoreError> {
+    let open = state.open_schema_change(task).await?;
+    Ok(open.is_some_and(|change| change.state == State::Validated && change.task_version == Some(version)))
 }
 
 impl Versions {
@@ -32,6 +43,9 @@ impl Versions {
         // Not planned here for use, but so that its first batch does not wait for its code.
         self.loader.mapper(&next.schema_id, &next.pins, &next.targets).await?;
         tracing::info!(from = %current.version, to = %latest, origin = row.origin, "taking over a new version at the batch boundary");
+        if is_held(&self.loader.state, task, latest).await? {
+            return Ok(Some(Swap::Held(next)));
+        }
         let same_source = next.settings.source == current.settings.source && next.source_schema == current.source_schema;
         Ok(Some(if same_source { Swap::Code(next) } else { Swap::Source(next) }))
     }

@@ -10,7 +10,7 @@ use crate::record::OutputSchema;
 use crate::schema::{from_arrow, to_arrow};
 use crate::sink::{Guarantee, SinkError};
 use crate::source::SourceError;
-use crate::store::state::{Adopted, Base};
+use crate::store::state::{Adopted, Base, FrozenSchema};
 use arrow::datatypes::SchemaRef;
 use gristmill_core::id::SchemaId;
 use gristmill_core::pins::Pin;
@@ -34,6 +34,15 @@ pub struct Checked {
     pub(super) adopted: Option<Adopted>,
 }
 
+/// Whether a pipeline may break with its task's history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum History {
+    /// Identities, versions and tables mean the same as before.
+    Same,
+    /// The identity may change: the target is rebuilt.
+    Rebuilt,
+}
+
 /// Checks a pipeline against its source, its components and what the state has frozen.
 pub async fn check(
     pipeline: &Pipeline,
@@ -41,12 +50,25 @@ pub async fn check(
     folders: &ComponentFolders,
     known: Option<Known<'_>>,
     spool: &Path,
+    history: History,
+) -> Result<Checked, PublishError> {
+    let resolved = resolve(pipeline, folders, known).await?;
+    judge(pipeline, host, resolved, known, spool, history).await
+}
+
+/// As [`check()`], with the components in hand.
+pub(super) async fn judge(
+    pipeline: &Pipeline,
+    host: &Host,
+    resolved: Resolved,
+    known: Option<Known<'_>>,
+    spool: &Path,
+    history: History,
 ) -> Result<Checked, PublishError> {
     let base = match known {
         Some(known) => Base(known.state.latest_version(&pipeline.task).await?),
         None => Base(None),
     };
-    let resolved = resolve(pipeline, folders, known).await?;
     let (source_schema, source_inferred) = source_columns(pipeline, known, spool).await?;
     let source = to_arrow(&source_schema);
     connect::source(&pipeline.source, source.clone(), spool).map_err(|e| source_mistake(pipeline, e))?;
@@ -65,13 +87,13 @@ pub async fn check(
         ))
     })?;
     if let Some(known) = known
-        && let Some(frozen) = known.state.schema(&pipeline.schema).await?
+        && let Some(frozen) = known.state.frozen_schema(&pipeline.schema).await?
     {
-        same_schema(pipeline, At::Schema, &pipeline.schema, "the change records", &frozen, &schema)?;
+        same_records(pipeline, &frozen, &schema)?;
     }
     check_keys(pipeline, &records)?;
     if let Some(known) = known {
-        check_history(pipeline, known).await?;
+        check_history(pipeline, known, history).await?;
     }
 
     check_links(pipeline, host, known, &resolved, &schema, &dictionaries).await?;
@@ -101,23 +123,21 @@ async fn check_links(
     for (from, link) in &pins.migrate {
         let at = At::Migrate(from.to_string());
         let refused = |message: String, hint: &str| blame(pipeline.diagnose(at.clone(), message, hint));
-        let frozen = async |id: &SchemaId| -> Result<Schema, PublishError> {
-            if *id == pipeline.schema {
-                return Ok(schema.clone());
-            }
-            let found = match known {
+        let mut ends = Vec::with_capacity(2);
+        for id in [from, &link.to] {
+            let frozen = match known {
+                _ if *id == pipeline.schema => Some(schema.clone()),
                 Some(known) => known.state.schema(id).await?,
                 None => None,
             };
-            found.ok_or_else(|| {
+            ends.push(frozen.ok_or_else(|| {
                 refused(
                     format!("no schema is frozen as `{id}`"),
                     "a link starts at, and leads to, a schema that this state knows: see `gristmill schema list`",
                 )
-            })
-        };
-        let input = to_arrow(&frozen(from).await?);
-        let wanted = frozen(&link.to).await?;
+            })?);
+        }
+        let (input, wanted) = (to_arrow(&ends[0]), &ends[1]);
         let stage =
             plan(pipeline, host, Stage::Migrate, at.clone(), &link.pin, resolved, &input, dictionaries)?;
         let gives = from_arrow(&stage.outputs()[0].schema).map_err(|e| {
@@ -258,19 +278,22 @@ fn check_keys(pipeline: &Pipeline, records: &SchemaRef) -> Result<(), PublishErr
 
 /// Identities and versions mean the same for the whole life of a task: rows that the target holds under others could
 /// neither be found nor compared.
-async fn check_history(pipeline: &Pipeline, known: Known<'_>) -> Result<(), PublishError> {
+async fn check_history(pipeline: &Pipeline, known: Known<'_>, history: History) -> Result<(), PublishError> {
     let versions = known.state.task_versions(&pipeline.task).await?;
     let Some(latest) = versions.last() else { return Ok(()) };
     let definition: serde_json::Value = serde_json::from_str(&pipeline.canonical_json()).unwrap_or_default();
     for (key, at) in [("identity", At::Identity), ("source_version", At::SourceVersion)] {
-        if definition[key] != latest.definition[key] {
+        if definition[key] != latest.definition[key] && !(key == "identity" && history == History::Rebuilt) {
             let message =
                 format!("`{key}` was {} when task `{}` wrote its target", latest.definition[key], pipeline.task);
-            let hint = "it cannot change within a task: give the pipeline a new task id and a new target";
+            let hint = match key {
+                "identity" => "another identity needs the target rebuilt: plan it with `gristmill schema plan`",
+                _ => "it cannot change within a task: give the pipeline a new task id and a new target",
+            };
             return Err(blame(pipeline.diagnose(at, message, hint)));
         }
     }
-    if let Some(what) = moved(&latest.definition["sink"], &definition["sink"]) {
+    if let Some(what) = moved(&latest.definition["sink"], &definition["sink"], history) {
         let message = format!("{what} since task `{}` wrote its target", pipeline.task);
         let hint =
             "the rows that it has committed stay where they are: give the pipeline a new task id for a new target";
@@ -280,7 +303,7 @@ async fn check_history(pipeline: &Pipeline, known: Known<'_>) -> Result<(), Publ
 }
 
 /// How the target of a task has moved. New outputs may come and old ones go; those that stay keep their tables.
-fn moved(before: &serde_json::Value, now: &serde_json::Value) -> Option<String> {
+fn moved(before: &serde_json::Value, now: &serde_json::Value, history: History) -> Option<String> {
     let (before, now) = (before.as_object()?, now.as_object()?);
     for (kind, old) in before {
         let Some(new) = now.get(kind) else { return Some(format!("the sink is no longer {kind}")) };
@@ -292,7 +315,7 @@ fn moved(before: &serde_json::Value, now: &serde_json::Value) -> Option<String> 
         for (output, was) in old["tables"].as_object().into_iter().flatten() {
             let table = |config: &serde_json::Value| config["table"].as_str().unwrap_or(output).to_owned();
             let is = &new["tables"][output];
-            if table(was) != table(is) || was["identity"] != is["identity"] {
+            if table(was) != table(is) || history == History::Same && was["identity"] != is["identity"] {
                 return Some(format!("the table or identity of output {output} has changed"));
             }
         }
@@ -329,6 +352,18 @@ fn check_tables(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<(), Pub
         }
     }
     Ok(())
+}
+
+/// As [`same_schema`], for the change records and the rules by which their values came about.
+pub(super) fn same_records(pipeline: &Pipeline, frozen: &FrozenSchema, now: &Schema) -> Result<(), PublishError> {
+    let (at, id) = (At::Schema, &pipeline.schema);
+    same_schema(pipeline, at.clone(), id, "the change records", &frozen.schema, now)?;
+    let differences = frozen.rules.differences(&pipeline.rules());
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let message = format!("the rules for values are not those frozen as `{id}`: {}", differences.join("; "));
+    Err(blame(pipeline.diagnose(at, message, "a schema id never changes: choose a new one for the new rules")))
 }
 
 /// A schema id is frozen with its first use.

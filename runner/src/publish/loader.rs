@@ -8,7 +8,7 @@ use crate::drive::normalize::Normalizer;
 use crate::host::{Dictionaries, Host, HostLimits, PlannedStage, Stage};
 use crate::schema::to_arrow;
 use crate::store::content::ContentKind;
-use crate::store::state::TaskVersionRow;
+use crate::store::state::{FrozenSchema, TaskVersionRow};
 use crate::store::{ContentStore, StateStore, StoreError};
 use arrow::datatypes::SchemaRef;
 use gristmill_core::digest::Digest;
@@ -130,6 +130,12 @@ impl Loader {
     pub async fn source_columns(&self, task: &TaskId, schema_id: &SchemaId) -> Result<SchemaRef, StoreError> {
         let source = self.state.frozen_source(task, schema_id).await?;
         Ok(to_arrow(&source.ok_or_else(|| missing(format!("the source's columns under {schema_id}")))?.schema))
+    }
+
+    /// A frozen schema with its rules, which must exist.
+    pub async fn frozen(&self, schema_id: &SchemaId) -> Result<FrozenSchema, StoreError> {
+        let frozen = self.state.frozen_schema(schema_id).await?;
+        frozen.ok_or_else(|| missing(format!("schema {schema_id}")))
     }
 
     /// A frozen schema, which must exist.

@@ -5,18 +5,22 @@
 //! stores components and dictionaries and records the version. [`Loader`] goes the other way: from a version to the code
 //! that it pins.
 
+mod adopt;
 mod check;
 pub mod dictionary;
 mod loader;
+mod migration;
 mod resolve;
 mod targets;
 
-pub use check::{Checked, check};
+pub use adopt::adopt;
+pub use check::{Checked, History, check};
 pub use loader::Loader;
+pub use migration::{MigrationPlan, NextPipeline, plan_migration};
 pub use resolve::{ComponentFolders, Known, Resolved, resolve};
 pub use targets::Targets;
 
-use crate::config::{At, Diagnoses, Pipeline, SourceConfig};
+use crate::config::{At, Diagnoses, Pipeline, SchemaChanges, SourceConfig};
 use crate::drive::normalize::Normalizer;
 use crate::host::HostError;
 use crate::source::{PageLimits, SourceError};
@@ -49,6 +53,7 @@ pub struct Settings {
     pub source: SourceConfig,
     pub page_limits: PageLimits,
     pub dead_letters: DeadLetterLimit,
+    pub schema_changes: SchemaChanges,
     pub keep_raw: bool,
 }
 
@@ -63,6 +68,7 @@ impl Settings {
                 max_age: batch.max_age,
             },
             dead_letters: pipeline.dead_letters,
+            schema_changes: pipeline.schema_changes,
             keep_raw: pipeline.keep_raw,
         }
     }
@@ -100,14 +106,15 @@ pub async fn publish(
     intent: Intent,
     origin: &str,
 ) -> Result<TaskVersion, PublishError> {
-    let Checked { resolved, source_schema, source_inferred, schema, base, adopted, .. } = checked;
+    let (base, adopted) = (checked.base, checked.adopted.clone());
+    let pins = &checked.resolved.pins;
     let definition = pipeline.canonical_json();
     let base_dir = loader::absolute(&pipeline.base_dir);
     let new = NewVersion {
         task_id: &pipeline.task,
         schema_id: &pipeline.schema,
         definition: &definition,
-        pins: &resolved.pins,
+        pins,
         pipeline: &pipeline.text,
         base_dir: &base_dir,
         adopted: adopted.as_ref(),
@@ -123,14 +130,27 @@ pub async fn publish(
         );
         return Ok(latest);
     }
-    for (kind, bytes) in resolved.contents.into_values() {
-        content.put(kind, bytes).await?;
+    store(pipeline, &checked, state, content).await?;
+    Ok(state.publish(&new, base).await?)
+}
+
+/// Puts all that a version names where it is found, without making it a version: components and dictionaries by digest, labels,
+/// frozen schemas. Returns the pins.
+pub async fn store(
+    pipeline: &Pipeline,
+    checked: &Checked,
+    state: &StateStore,
+    content: &ContentStore,
+) -> Result<Pins, PublishError> {
+    let Checked { resolved, source_schema, source_inferred, schema, .. } = checked;
+    for (kind, bytes) in resolved.contents.values() {
+        content.put(*kind, bytes.clone()).await?;
     }
     for (_, pin) in resolved.pins.components() {
         state.label(&pin.label, pin.component).await?;
     }
     // Another process may have frozen the same id since the check.
-    let source = FrozenSource { schema: source_schema, inferred: source_inferred };
+    let source = FrozenSource { schema: source_schema.clone(), inferred: *source_inferred };
     let frozen = state.freeze_source(&pipeline.task, &pipeline.schema, &source).await?;
     check::same_schema(
         pipeline,
@@ -140,7 +160,7 @@ pub async fn publish(
         &frozen.schema,
         &source.schema,
     )?;
-    let frozen = state.freeze_schema(&pipeline.schema, &schema).await?;
-    check::same_schema(pipeline, At::Schema, &pipeline.schema, "the change records", &frozen, &schema)?;
-    Ok(state.publish(&new, base).await?)
+    let frozen = state.freeze_schema(&pipeline.schema, schema, &pipeline.rules()).await?;
+    check::same_records(pipeline, &frozen, schema)?;
+    Ok(resolved.pins.clone())
 }

@@ -57,6 +57,18 @@ pub enum SourceError {
     /// The source does not match the pipeline's configuration.
     #[error("{what}")]
     Mismatch { what: String, hint: String },
+    /// An object has other columns than the source reads. Nothing of it was read; what comes before it was.
+    #[error("{} has other columns than the task reads", .0.object)]
+    Changed(Box<Changed>),
+}
+
+/// Columns that have changed.
+#[derive(Debug)]
+pub struct Changed {
+    /// Where they were met.
+    pub object: String,
+    /// The source's columns by that object.
+    pub observed: arrow::datatypes::Schema,
 }
 
 /// Reads one partition of something, page by page, from a cursor.
@@ -79,6 +91,9 @@ pub trait Source: Send {
 
     /// Checks `from` against the source and goes there. `state` is the logical state written with that cursor.
     async fn resume(&mut self, from: &Cursor, state: BTreeMap<String, String>) -> Result<Resumed, SourceError>;
+
+    /// What an object shows by itself: for a person who asks why none of its records could be read.
+    async fn observe(&mut self, object: &str) -> Result<arrow::datatypes::Schema, SourceError>;
 
     /// Reads the next page.
     async fn poll(&mut self, limits: PageLimits) -> Result<Poll, SourceError>;

@@ -70,6 +70,7 @@ impl Checker<'_> {
             columns,
             settle: settle?,
             max_field_bytes: max_field_bytes?,
+            ignore_columns: false,
         })
     }
 
@@ -182,15 +183,7 @@ impl Checker<'_> {
 pub(super) fn canonical(source: &SourceConfig, raw: &RawPipeline) -> Json {
     let SourceConfig::Files(files) = source;
     let RawSource::Files(raw) = &raw.source.value;
-    let columns = files.columns.as_ref().map(|columns| {
-        Json::List(
-            columns
-                .fields()
-                .iter()
-                .map(|field| Json::List(vec![Json::text(&field.name), Json::text(&field.logical_type)]))
-                .collect(),
-        )
-    });
+    let columns = files.columns.as_ref().map(Json::columns);
     let format = match &files.format {
         FileFormat::Csv(csv) => {
             let csv = Json::map([

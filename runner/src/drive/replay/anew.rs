@@ -289,8 +289,10 @@ impl Rereading {
         if manifest.raw.is_none() || manifest.pins.normalize == version.pins.normalize {
             return Ok(None);
         }
-        let columns = async |schema| self.loader.source_columns(&version.task_id, schema).await;
-        if columns(&manifest.schema_id).await? != columns(&version.schema_id).await? {
+        let (loader, task) = (&self.loader, &version.task_id);
+        let (then, now) =
+            (loader.source_columns(task, &manifest.schema_id).await?, loader.source_columns(task, &version.schema_id).await?);
+        if then != now {
             return Ok(None);
         }
         let Some(raw) = self.batches.raw(manifest).await? else { return Ok(None) };

@@ -61,7 +61,7 @@ pub async fn infer_schema(
     })?
 }
 
-fn infer_from(opened: &Opened, format: &FileFormat) -> Result<Schema, SourceError> {
+pub(super) fn infer_from(opened: &Opened, format: &FileFormat) -> Result<Schema, SourceError> {
     let path = opened.found.path.as_str();
     let window = || {
         let window = TextWindow::open(opened.file.clone(), Compression::of(path), 0);

@@ -24,6 +24,7 @@ mod page;
 mod parquet;
 mod reading;
 mod root;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -134,6 +135,11 @@ impl Source for FilesSource {
         let place = Place::at(from.clone(), Ledger::from_state(&state)?);
         self.warm = Warm::default();
         self.run(place, Reading::reopen).await
+    }
+
+    async fn observe(&mut self, object: &str) -> Result<arrow::datatypes::Schema, SourceError> {
+        let path = object.to_owned();
+        self.run(self.place.clone(), move |reading| reading.observe(&path)).await
     }
 
     async fn poll(&mut self, limits: PageLimits) -> Result<Poll, SourceError> {

@@ -16,7 +16,7 @@ use super::options::{FileFormat, FilesOptions};
 use super::page::PageBuilder;
 use super::parquet::{self, ParquetReader};
 use super::root::FilesRoot;
-use super::trouble;
+use super::{shape, trouble};
 use crate::source::{PageLimits, Poll, Resumed, SourceError};
 use globset::GlobMatcher;
 use gristmill_core::cursor::{Cursor, FilePosition, FileVersion, FilesCursor};
@@ -232,6 +232,7 @@ impl Reading {
                 continue;
             }
             inspected.container?;
+            shape::check(&opened, &self.setup.options)?;
             self.check_format(&opened)?;
             let position = Position::START;
             let cursor = FilesCursor {
@@ -280,6 +281,16 @@ impl Reading {
         true
     }
 
+    pub fn observe(&mut self, path: &str) -> Result<arrow::datatypes::Schema, SourceError> {
+        match self.open(path)? {
+            Some(opened) => shape::observe(&opened, &self.setup.options),
+            None => Err(SourceError::PositionLost {
+                what: format!("{path} is gone"),
+                hint: "put the file back".into(),
+            }),
+        }
+    }
+
     fn open(&self, path: &str) -> Result<Option<Opened>, SourceError> {
         let options = &self.setup.options;
         self.runtime.block_on(admit::open(&options.root, path, &options.spool_dir, &self.cancelled))
@@ -314,8 +325,8 @@ impl Reading {
                 hint: "uncompress the file: Parquet compresses its pages itself".into(),
             });
         }
-        let columns = self.setup.options.columns.clone();
-        parquet::check(opened.file.clone(), path, columns, || self.cancelled.is_set())
+        let FilesOptions { columns, ignore_columns, .. } = &self.setup.options;
+        parquet::check(opened.file.clone(), path, columns.clone(), *ignore_columns, || self.cancelled.is_set())
     }
 
     fn start(&mut self, opened: Opened, cursor: FilesCursor, from: Position) -> Result<(), SourceError> {
@@ -323,7 +334,7 @@ impl Reading {
         let reader: Box<dyn RecordReader> = match &options.format {
             FileFormat::Csv(csv) => Box::new(CsvReader::open(file, path, csv, options, from)?),
             FileFormat::JsonLines => Box::new(JsonReader::open(file, path, options, from)?),
-            FileFormat::Parquet => Box::new(ParquetReader::open(file, path, options.columns.clone(), from)?),
+            FileFormat::Parquet => Box::new(ParquetReader::open(file, path, options.columns.clone(), options.ignore_columns, from)?),
         };
         let is_known = self.place.ledger.get(path).is_some();
         let operation = if is_known { Operation::Update } else { Operation::Insert };

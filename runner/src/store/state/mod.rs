@@ -8,6 +8,7 @@ mod checkpoint;
 mod dead_letter;
 mod epoch;
 mod lease;
+mod schema_change;
 mod task;
 
 pub use batch::{BatchRow, NewBatch, ReadyRow, ReceiptRow};
@@ -15,7 +16,8 @@ pub use checkpoint::Resume;
 pub use dead_letter::{DeadLetterRow, Totals};
 pub use epoch::{EpochKind, EpochRow, EpochState, ReplayPlan};
 pub use lease::{LeaseRow, Refusal};
-pub use task::{Adopted, Base, FrozenSource, LabelRow, NewVersion, SchemaRow, TaskVersionRow};
+pub use schema_change::{NewSchemaChange, Recorded, SchemaChangeRow};
+pub use task::{Adopted, Base, FrozenSchema, FrozenSource, LabelRow, NewVersion, SchemaRow, TaskVersionRow};
 
 use super::StoreError;
 use sqlx::migrate::Migrator;

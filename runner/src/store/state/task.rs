@@ -7,6 +7,7 @@ use gristmill_core::digest::{Digest, Hasher};
 use gristmill_core::id::{Micros, SchemaId, TaskId, TaskVersion};
 use gristmill_core::pins::Pins;
 use gristmill_core::schema::Schema;
+use gristmill_core::schema::rules::Rules;
 use serde::{Deserialize, Serialize};
 use sqlx::sqlite::SqliteRow;
 use std::path::{Path, PathBuf};
@@ -80,11 +81,19 @@ pub struct LabelRow {
     pub stored_at: Micros,
 }
 
+/// A schema as it is frozen under its id.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FrozenSchema {
+    pub schema: Schema,
+    pub rules: Rules,
+}
+
 /// A frozen schema, for people.
 #[derive(Debug, Clone)]
 pub struct SchemaRow {
     pub schema_id: SchemaId,
     pub schema: Schema,
+    pub rules: Rules,
     pub frozen_at: Micros,
 }
 
@@ -170,28 +179,46 @@ impl StateStore {
     }
 
     /// Freezes a schema under its id. Returns what is frozen there, which is `schema` unless the id was taken.
-    pub async fn freeze_schema(&self, schema_id: &SchemaId, schema: &Schema) -> Result<Schema, StoreError> {
+    pub async fn freeze_schema(
+        &self,
+        schema_id: &SchemaId,
+        schema: &Schema,
+        rules: &Rules,
+    ) -> Result<FrozenSchema, StoreError> {
         reach(FaultPoint::SchemaFreezeBefore);
-        sqlx::query("INSERT INTO schema (schema_id, definition, digest, frozen_at) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING")
+        sqlx::query(
+            "INSERT INTO schema (schema_id, definition, digest, frozen_at, rules) VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING",
+        )
             .bind(schema_id.as_str())
             .bind(super::to_json(schema)?)
             .bind(schema.digest().to_string())
             .bind(now().0)
+            .bind(rules.canonical_json())
             .execute(&self.pool)
             .await
             .map_err(StoreError::database("freezing a schema"))?;
         reach(FaultPoint::SchemaFreezeAfter);
-        Ok(self.schema(schema_id).await?.unwrap_or_else(|| schema.clone()))
+        let frozen = self.frozen_schema(schema_id).await?;
+        Ok(frozen.unwrap_or_else(|| FrozenSchema { schema: schema.clone(), rules: rules.clone() }))
     }
 
-    /// The schema frozen under an id.
-    pub async fn schema(&self, schema_id: &SchemaId) -> Result<Option<Schema>, StoreError> {
-        let row = sqlx::query("SELECT definition FROM schema WHERE schema_id = ?1")
+    /// The schema frozen under an id, with its rules.
+    pub async fn frozen_schema(&self, schema_id: &SchemaId) -> Result<Option<FrozenSchema>, StoreError> {
+        let row = sqlx::query("SELECT definition, rules FROM schema WHERE schema_id = ?1")
             .bind(schema_id.as_str())
             .fetch_optional(&self.pool)
             .await
             .map_err(StoreError::database("reading a schema"))?;
-        row.map(|row| json(&row, "definition")).transpose()
+        row.map(|row| {
+            let rules = optional_json(&row, "rules")?.unwrap_or_default();
+            Ok(FrozenSchema { schema: json(&row, "definition")?, rules })
+        })
+        .transpose()
+    }
+
+    /// The schema frozen under an id.
+    pub async fn schema(&self, schema_id: &SchemaId) -> Result<Option<Schema>, StoreError> {
+        Ok(self.frozen_schema(schema_id).await?.map(|frozen| frozen.schema))
     }
 
     /// Publishes a snapshot: the latest version when nothing changed, else the next one. Refused when another version than
@@ -306,7 +333,7 @@ impl StateStore {
 
     /// Every frozen schema.
     pub async fn schemas(&self) -> Result<Vec<SchemaRow>, StoreError> {
-        let rows = sqlx::query("SELECT schema_id, definition, frozen_at FROM schema ORDER BY frozen_at, schema_id")
+        let rows = sqlx::query("SELECT schema_id, definition, rules, frozen_at FROM schema ORDER BY frozen_at, schema_id")
             .fetch_all(&self.pool)
             .await
             .map_err(StoreError::database("reading schemas"))?;
@@ -315,6 +342,7 @@ impl StateStore {
                 Ok(SchemaRow {
                     schema_id: parsed(row, "schema_id")?,
                     schema: json(row, "definition")?,
+                    rules: optional_json(row, "rules")?.unwrap_or_default(),
                     frozen_at: Micros(int(row, "frozen_at")?),
                 })
             })

@@ -34,7 +34,7 @@ pub(super) fn nests_too_deep(line: &[u8]) -> bool {
 }
 
 /// What a line that does not decode is refused for.
-pub(super) fn fault(line: &[u8], schema: &Schema, raw_schema: &Schema) -> LineFault {
+pub(super) fn fault(line: &[u8], schema: &Schema, raw_schema: &Schema, strict: bool) -> LineFault {
     let fault = |class, message: &str| LineFault { class, field: None, message: message.into() };
     if std::str::from_utf8(line).is_err() {
         return fault(DeadLetterClass::InvalidUtf8, "bytes that are not UTF-8");
@@ -45,7 +45,7 @@ pub(super) fn fault(line: &[u8], schema: &Schema, raw_schema: &Schema) -> LineFa
         Err(_) => return fault(DeadLetterClass::Malformed, "not one JSON object on one line"),
     };
     let unknown = object.keys().filter(|name| schema.column_with_name(name).is_none()).count();
-    if unknown > 0 {
+    if strict && unknown > 0 {
         return fault(DeadLetterClass::FieldCount, &format!("{unknown} fields that the schema does not have"));
     }
     match raw_schema.fields().iter().find(|field| !decodes_alone(field, line)) {

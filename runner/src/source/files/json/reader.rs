@@ -43,7 +43,7 @@ impl JsonReader {
         Ok(Self {
             path: path.to_owned(),
             schema: options.columns.clone(),
-            decoder: LineDecoder::new(options.columns.clone(), options.max_field_bytes)?,
+            decoder: LineDecoder::new(options.columns.clone(), options.ignore_columns, options.max_field_bytes)?,
             window,
             record: from.record,
             line: from.line,
@@ -141,7 +141,7 @@ fn is_blank(bytes: &[u8]) -> bool {
 
 /// Whether every column can be read from JSON Lines.
 pub(in crate::source::files) fn check_types(schema: &SchemaRef) -> Result<(), SourceError> {
-    LineDecoder::new(schema.clone(), usize::MAX).map(|_| ())
+    LineDecoder::new(schema.clone(), false, usize::MAX).map(|_| ())
 }
 
 impl RecordReader for JsonReader {
@@ -231,6 +231,7 @@ mod tests {
             pattern: None,
             format: FileFormat::JsonLines,
             columns: Arc::new(Schema::new(fields)),
+            ignore_columns: false,
             settle: std::time::Duration::ZERO,
             max_field_bytes,
             spool_dir: "unused".into(),

@@ -60,6 +60,7 @@ pub(super) fn options(root: &Path, format: FileFormat) -> FilesOptions {
         pattern: None,
         format,
         columns: columns(),
+        ignore_columns: false,
         settle: SETTLE_DEFAULT,
         max_field_bytes: 1000,
         spool_dir: root.to_owned(),
