@@ -443,6 +443,76 @@ pub(super) async fn a_foreign_history_is_left_alone<T: Target>() {
     }
 }
 
+/// The first output with one more column between the others.
+fn with_column(field: Field) -> Vec<OutputSchema> {
+    let mut outputs = outputs();
+    let mut fields: Vec<_> = outputs[0].schema.fields().iter().cloned().collect();
+    fields.insert(1, Arc::new(field));
+    outputs[0].schema = Arc::new(Schema::new(fields));
+    outputs
+}
+
+/// A batch whose first output says a note with every row.
+fn noted(batch: MappedBatch, outputs: &[OutputSchema], note: &str) -> MappedBatch {
+    let MappedBatch { outputs: mut mapped, .. } = batch;
+    let first = &mut mapped[0];
+    let mut columns = first.rows.columns().to_vec();
+    columns.insert(1, Arc::new(StringArray::from(vec![note; first.rows.num_rows()])));
+    first.rows = RecordBatch::try_new(outputs[0].schema.clone(), columns).unwrap();
+    first.hashes = row_hashes(&first.rows);
+    let digested = mapped.iter().map(|output| (&*output.name, &output.rows, &output.operations, &output.versions));
+    MappedBatch { digest: digest_outputs(digested), outputs: mapped, ..batch }
+}
+
+/// A mapper that adds a nullable column goes on in the same table, and so does the mapper before it.
+pub(super) async fn nullable_columns_are_added<T: Target>() {
+    let target = T::new(&outputs());
+    let mut sink = opened(&target, 1).await;
+    sink.write(&batch(1, 1, &[put(1, 1, "a"), put(2, 1, "b")])).await.unwrap();
+    let grown = with_column(Field::new("note", DataType::Utf8, true));
+    sink.open(&tenure(1), &grown).await.unwrap();
+    assert_eq!(target.records(FLIGHTS).await.concat().concat(), "1a2b", "no row was touched");
+    sink.write(&noted(batch(2, 1, &[put(2, 2, "c"), put(3, 1, "d"), delete(4, 1)]), &grown, "new")).await.unwrap();
+    let expected = [["1", "a", ""], ["2", "c", "new"], ["3", "d", "new"]];
+    assert_eq!(target.records(FLIGHTS).await, expected);
+
+    // A second process finds what the first one added, and an older mapper leaves the column alone.
+    target.sink().open(&tenure(2), &grown).await.unwrap();
+    let mut older = opened(&target, 2).await;
+    older.write(&batch(3, 2, &[put(1, 2, "e"), put(5, 1, "f")])).await.unwrap();
+    let expected = [["1", "e", ""], ["2", "c", "new"], ["3", "d", "new"], ["5", "f", ""]];
+    assert_eq!(target.records(FLIGHTS).await, expected);
+    older.open(&tenure(2), &grown).await.unwrap();
+    older.write(&noted(batch(4, 2, &[put(5, 2, "f")]), &grown, "newer")).await.unwrap();
+    assert_eq!(target.records(FLIGHTS).await[3], ["5", "f", "newer"]);
+}
+
+/// What is no nullable addition stays a mismatch, and alters nothing.
+pub(super) async fn other_columns_are_a_mismatch<T: Target>() {
+    let target = T::new(&outputs());
+    opened(&target, 1).await.write(&batch(1, 1, &[put(1, 1, "a")])).await.unwrap();
+    let before = target.visible().await;
+    let required = with_column(Field::new("note", DataType::Utf8, false));
+    let mut identity = with_column(Field::new("note", DataType::Utf8, true));
+    identity[0].identity.push("note".into());
+    let mut other_type = with_column(Field::new("note", DataType::Utf8, true));
+    other_type[0].schema = Arc::new(Schema::new(vec![
+        Field::new("id", DataType::Int64, true),
+        Field::new("note", DataType::Utf8, true),
+        Field::new("value", DataType::Float64, true),
+    ]));
+    let stranger = Tenure { task_id: TaskId::new("stranger").unwrap(), ..tenure(2) };
+    let nullable = with_column(Field::new("note", DataType::Utf8, true));
+    for (tenure, outputs) in
+        [(tenure(2), &required), (tenure(2), &identity), (tenure(2), &other_type), (stranger, &nullable)]
+    {
+        let refused = target.sink().open(&tenure, outputs).await.unwrap_err();
+        assert!(matches!(&refused, SinkError::Mismatch { hint, .. } if !hint.is_empty()), "{refused}");
+    }
+    assert_eq!(target.visible().await, before);
+    opened(&target, 1).await.write(&batch(2, 1, &[put(1, 2, "b")])).await.unwrap();
+}
+
 /// One sink, opened anew for other tables, leaves what it wrote before.
 pub(super) async fn outputs_go_to_their_tables<T: Target>() {
     let target = T::new(&outputs());
@@ -525,6 +595,8 @@ macro_rules! suite {
                 the_last_batch_of_an_epoch
                 a_foreign_history_is_left_alone
                 outputs_go_to_their_tables
+                nullable_columns_are_added
+                other_columns_are_a_mismatch
             }
 
             #[test]

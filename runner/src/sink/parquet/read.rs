@@ -7,8 +7,9 @@ use super::log::{self, Entry, PublishedBatch};
 use super::{objects, schema};
 use crate::sink::SinkError;
 use crate::sink::verdict::{RecordState, Verdict, judge};
-use arrow::array::RecordBatch;
-use arrow::compute::interleave_record_batch;
+use arrow::array::{RecordBatch, new_null_array};
+use arrow::compute::{cast, interleave_record_batch};
+use arrow::datatypes::{FieldRef, Schema};
 use arrow::error::ArrowError;
 use arrow::row::{RowConverter, SortField};
 use futures::{StreamExt, TryStreamExt, stream};
@@ -18,6 +19,7 @@ use gristmill_core::record::Operation;
 use object_store::ObjectStore;
 use object_store::path::Path;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Log entries that are read at a time.
 const READS: usize = 16;
@@ -86,7 +88,7 @@ pub async fn read_current(
     output: &str,
 ) -> Result<Option<RecordBatch>, SinkError> {
     let layout = Layout::new(prefix.clone());
-    let Some(recorded) = schema::find(store, &layout, output).await? else { return Ok(None) };
+    let Some(known) = schema::find(store, &layout, output).await? else { return Ok(None) };
     let mut batches = published(store, prefix).await?;
     batches.sort_by_key(|published| published.batch.receipt.committed_at());
     let mut parts = Vec::new();
@@ -105,9 +107,28 @@ pub async fn read_current(
     if parts.is_empty() {
         return Ok(None);
     }
-    newest(&parts, &recorded.identity)
+    aligned(&mut parts, &known)
+        .and_then(|()| newest(&parts, known.identity()))
         .map(Some)
         .map_err(|error| damaged(format!("the data objects of output `{output}` do not fit together: {error}")))
+}
+
+/// Gives all parts the same columns: those that a part has not got are null.
+fn aligned(parts: &mut [(Epoch, DataRows)], known: &schema::Known) -> Result<(), ArrowError> {
+    let field = |name: &str| parts.iter().find_map(|(_, part)| part.rows.schema_ref().field_with_name(name).ok());
+    let fields =
+        known.columns().filter_map(|column| field(&column.name)).map(|field| field.clone().with_nullable(true));
+    let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+    for (_, part) in parts {
+        let column = |field: &FieldRef| match part.rows.column_by_name(field.name()) {
+            // Text of one length type or the other is the same type of the dataset.
+            Some(array) => cast(array, field.data_type()),
+            None => Ok(new_null_array(field.data_type(), part.rows.num_rows())),
+        };
+        let columns = schema.fields().iter().map(column).collect::<Result<Vec<_>, _>>()?;
+        part.rows = RecordBatch::try_new(schema.clone(), columns)?;
+    }
+    Ok(())
 }
 
 fn newest(parts: &[(Epoch, DataRows)], identity: &[String]) -> Result<RecordBatch, ArrowError> {

@@ -250,6 +250,14 @@ async fn stored_json_is_fixed() {
         "columns": [{"name": "id", "type": "int64"}, {"name": "value", "type": "utf8"}],
     });
     assert_eq!(schema, expected);
+    let mut grown = outputs();
+    let note = Field::new("note", DataType::Int8, true);
+    grown[0].schema = Arc::new(Schema::new([grown[0].schema.fields(), [Arc::new(note)].as_slice()].concat()));
+    sink.open(&tenure(7), &grown).await.unwrap();
+    let added = store.text("_gristmill/columns/flights/00000000000000000001.json").await;
+    let added: serde_json::Value = serde_json::from_str(&added).unwrap();
+    let expected = serde_json::json!({ "kind": "columns/1", "columns": [{ "name": "note", "type": "int8" }] });
+    assert_eq!(added, expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]

@@ -78,8 +78,8 @@ impl SqliteSink {
         registry::ensure(&transaction)?;
         registry::raise_fence(&transaction, &tenure.task_id, &tenure.partition_id, tenure.fencing_token)?;
         for table in tables.values() {
-            registry::take_table(&transaction, &table.name, &tenure.task_id)?;
-            table.ensure(&transaction)?;
+            let ours = registry::take_table(&transaction, &table.name, &tenure.task_id)?;
+            table.ensure(&transaction, ours)?;
         }
         let last = registry::last(&transaction, &tenure.task_id, &tenure.partition_id, None)?;
         reach(FaultPoint::SinkFenceBefore);

@@ -95,15 +95,17 @@ pub(super) fn find(connection: &Connection, task_id: &TaskId, batch_id: BatchId)
 }
 
 /// Takes a table for a task, or refuses it: versions of two tasks need not compare, and one would drop the other's rows.
-pub(super) fn take_table(connection: &Connection, table: &str, task_id: &TaskId) -> Result<(), SinkError> {
+/// Whether it was the task's before.
+pub(super) fn take_table(connection: &Connection, table: &str, task_id: &TaskId) -> Result<bool, SinkError> {
     let key = format!("table:{}", table.to_ascii_lowercase());
     let doing = "taking a table";
     let sql = "INSERT INTO gristmill_meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING";
-    connection.execute(sql, params![key, task_id.as_str()]).map_err(|error| failed(doing, error))?;
+    let taken = connection.execute(sql, params![key, task_id.as_str()]).map_err(|error| failed(doing, error))?;
     let owner: String = connection
         .query_row("SELECT value FROM gristmill_meta WHERE key = ?1", [&key], |row| row.get(0))
         .map_err(|error| failed(doing, error))?;
-    crate::sink::support::check_owner(table, &owner, task_id)
+    crate::sink::support::check_owner(table, &owner, task_id)?;
+    Ok(taken == 0)
 }
 
 /// Whether the target has a registry.

@@ -106,8 +106,9 @@ impl Table {
         Ok(Self { name: name.to_owned(), schema, identity, storage, insert, lookup, update })
     }
 
-    /// Creates the table, or checks the one that is there.
-    pub(super) fn ensure(&self, connection: &Connection) -> Result<(), SinkError> {
+    /// Creates the table, or checks the one that is there. One that is the task's own (`ours`) gets the columns that it
+    /// lacks; a table that is only being taken is the user's, and is not altered.
+    pub(super) fn ensure(&self, connection: &Connection, ours: bool) -> Result<(), SinkError> {
         let doing = || format!("reading the definition of table `{}`", self.name);
         let kind: Option<String> = connection
             .query_row(
@@ -122,7 +123,10 @@ impl Table {
                 .execute_batch(&self.create_sql())
                 .map_err(|error| failed(format!("creating table `{}`", self.name), error)),
             Some("table") => {
-                let columns = self.existing(connection).map_err(|error| failed(doing(), error))?;
+                let mut columns = self.existing(connection).map_err(|error| failed(doing(), error))?;
+                if ours && self.add_columns(connection, &columns)? {
+                    columns = self.existing(connection).map_err(|error| failed(doing(), error))?;
+                }
                 self.check_columns(&columns)?;
                 self.check_identity(connection, &columns)
             }
@@ -130,6 +134,23 @@ impl Table {
                 Err(self.mismatch(format!("`{}` is a view", self.name), "give the output a table of its own".into()))
             }
         }
+    }
+
+    /// Adds what the table lacks and the rows that are there can lack: nullable columns that are no part of the identity.
+    fn add_columns(&self, connection: &Connection, columns: &[Existing]) -> Result<bool, SinkError> {
+        let mut added = false;
+        for (place, (field, storage)) in self.schema.fields().iter().zip(&self.storage).enumerate() {
+            let known = columns.iter().any(|column| column.name.eq_ignore_ascii_case(field.name()));
+            if known || !field.is_nullable() || self.identity.contains(&place) {
+                continue;
+            }
+            let (table, column) = (quoted(&self.name), quoted(field.name()));
+            connection
+                .execute_batch(&format!("ALTER TABLE {table} ADD COLUMN {column}{}", storage.declared()))
+                .map_err(|error| failed(format!("adding column `{}` to table `{}`", field.name(), self.name), error))?;
+            added = true;
+        }
+        Ok(added)
     }
 
     /// A single integer identity is the row id itself, which needs no second index. Other identities get an index of their

@@ -56,6 +56,7 @@ impl Target for File {
         let text = |value: Value| match value {
             Value::Integer(value) => value.to_string(),
             Value::Text(value) => value,
+            Value::Null => String::new(),
             other => format!("{other:?}"),
         };
         self.rows(&sql).into_iter().map(|row| row.into_iter().map(text).collect()).collect()
