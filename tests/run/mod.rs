@@ -7,4 +7,6 @@ mod lifecycle;
 mod object_store;
 mod orders;
 mod real_data;
+mod replays;
+mod schema_changes;
 mod space;

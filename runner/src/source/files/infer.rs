@@ -172,7 +172,8 @@ fn csv_fields(window: &mut TextWindow, csv: &CsvOptions, path: &str) -> Result<V
     Ok(names.into_iter().zip(columns).map(|(name, column)| Field::new(name, column.data_type(), true)).collect())
 }
 
-fn json_fields(window: &mut TextWindow, path: &str) -> Result<Vec<Field>, SourceError> {
+/// The first records of a JSON file that are objects, as far as a sample goes.
+pub(super) fn json_sample(window: &mut TextWindow, path: &str) -> Result<Vec<Value>, SourceError> {
     let mut values: Vec<Value> = Vec::new();
     let mut bytes = 0;
     while values.len() < SAMPLE_RECORDS && bytes < SAMPLE_BYTES {
@@ -193,6 +194,16 @@ fn json_fields(window: &mut TextWindow, path: &str) -> Result<Vec<Field>, Source
         bytes += taken;
         window.consume(taken);
     }
+    Ok(values)
+}
+
+fn json_fields(window: &mut TextWindow, path: &str) -> Result<Vec<Field>, SourceError> {
+    let values = json_sample(window, path)?;
+    fields_of(&values, path)
+}
+
+/// The columns of sampled records, sorted by name.
+pub(super) fn fields_of(values: &[Value], path: &str) -> Result<Vec<Field>, SourceError> {
     let schema = infer_json_schema_from_iterator(values.iter().map(Ok)).map_err(|_| SourceError::Mismatch {
         what: format!("{path}: its records have no common schema"),
         hint: "give the source its `columns`".into(),

@@ -3,7 +3,7 @@
 use super::admit::Opened;
 use super::compression::Compression;
 use super::csv::{Fields, Header, read_header};
-use super::infer::infer_from;
+use super::infer::{fields_of, infer_from, json_sample};
 use super::options::{CsvOptions, FileFormat, FilesOptions};
 use super::parquet::file_schema;
 use super::text::TextWindow;
@@ -62,10 +62,15 @@ fn header(opened: &Opened, csv: &CsvOptions, options: &FilesOptions) -> Result<O
     read_header(&mut window, &mut Fields::new(csv), &mut 1, path, options.record_max_bytes())
 }
 
-/// A member that a record lacks says nothing; one that the schema lacks does.
+/// A member that a record lacks says nothing. One that the schema lacks is a new column where most records have it; where few
+/// do, it is those records that are refused.
 fn json_columns(opened: &Opened, options: &FilesOptions) -> Option<Schema> {
-    let inferred = infer_from(opened, &options.format).ok()?;
-    Some(merged(options.columns.fields(), &inferred, |field| Some(field.clone())))
+    let path = opened.found.path.as_str();
+    let mut window = TextWindow::open(opened.file.clone(), Compression::of(path), 0).ok()?;
+    let values = json_sample(&mut window, path).ok()?;
+    let mut inferred = fields_of(&values, path).ok()?;
+    inferred.retain(|field| values.iter().filter(|value| value.get(field.name()).is_some()).count() * 2 > values.len());
+    Some(merged(options.columns.fields(), &Schema::new(inferred), |field| Some(field.clone())))
 }
 
 fn parquet_columns(opened: &Opened, columns: &Schema) -> Result<Option<Schema>, SourceError> {
