@@ -52,6 +52,9 @@ fault_points! {
     /// Inside every sink: before and after the one step that makes the batch visible.
     SinkCommitBefore = "sink-commit-before",
     SinkCommitAfter = "sink-commit-after",
+    /// Inside every sink: before and after the one step that puts rebuilt tables in their places.
+    SinkSwapBefore = "sink-swap-before",
+    SinkSwapAfter = "sink-swap-after",
     ReceiptBefore = "receipt-before",
     ReceiptAfter = "receipt-after",
     CheckpointBefore = "checkpoint-before",

@@ -9,10 +9,12 @@ pub mod parquet;
 mod receipt;
 pub mod sqlite;
 mod support;
+mod swap;
 mod verdict;
 
 pub use gristmill_core::lease::Tenure;
 pub use receipt::{OutputReceipt, Receipt};
+pub use swap::{Swap, built_beside};
 
 use crate::record::{MappedOutput, OutputSchema};
 use gristmill_core::digest::Digest;
@@ -99,6 +101,11 @@ pub enum SinkError {
 /// 8. A delete MUST leave a tombstone that older rows cannot pass; a newer row revives the record.
 /// 9. The same batch id with another digest MUST be refused as [`SinkError::Permanent`].
 /// 10. Names from outside MUST be quoted and values bound; paths MUST stay below the target's root.
+/// 11. `swap` MUST be atomic, durable and fenced like `write`: readers see all old tables or all new ones. Repeated after a
+///     crash, before or after that step, it MUST come to the same; one of a smaller epoch than a table has reached MUST
+///     be refused. From then on a batch of a smaller epoch that is not committed yet MUST be refused for these tables.
+/// 12. `open` MUST add columns that a table of the same task lacks, if they are nullable and no part of the identity, and
+///     accept a table with more columns of that kind. All else that does not fit is a [`SinkError::Mismatch`].
 ///
 /// A sink whose target cannot look rows up by identity (a dataset of files) keeps 6 to 8 as a change log: it
 /// stores identity, version, operation and hash with each row so that a reader can resolve them; its
@@ -123,6 +130,11 @@ pub trait Sink: Send {
 
     /// Commits a batch.
     async fn write(&mut self, batch: &MappedBatch) -> Result<Receipt, SinkError>;
+
+    /// Puts tables that were built beside in their places: each `built` table becomes `table`, as of `epoch`. What was in the
+    /// place before is no longer read, and batches of smaller epochs no longer count for these outputs; outputs that
+    /// are not named keep their tables. Needs no `open`, and leaves the sink to be opened anew.
+    async fn swap(&mut self, tenure: &Tenure, epoch: Epoch, tables: &[Swap]) -> Result<(), SinkError>;
 
     /// Live records of each output, as a reader of the target sees them now. May read the whole target.
     async fn count(&mut self) -> Result<BTreeMap<String, u64>, SinkError>;

@@ -10,6 +10,7 @@
 use super::error::damaged;
 use super::layout;
 use super::objects::{self, Created};
+use super::tables::RebuiltTable;
 use crate::sink::support::foreign_history;
 use crate::sink::{Receipt, SinkError};
 use bytes::Bytes;
@@ -30,6 +31,9 @@ pub(super) enum Entry {
     Fence { fencing_token: FencingToken },
     #[serde(rename = "publish/1")]
     Publish(PublishedBatch),
+    /// Where all tables are that were ever rebuilt; the last such entry counts.
+    #[serde(rename = "tables/1", rename_all = "camelCase")]
+    Tables { fencing_token: FencingToken, tables: Vec<RebuiltTable> },
 }
 
 /// An object of the log.
@@ -48,15 +52,18 @@ struct Line {
 struct Before {
     /// The last published batch of each epoch.
     epochs: BTreeMap<Epoch, u64>,
+    /// The last swap.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tables: Option<u64>,
 }
 
 impl Line {
     fn new(entry: Entry, before: &Before) -> Self {
         let own = match &entry {
             Entry::Publish(batch) => Some(batch.epoch),
-            Entry::Fence { .. } => None,
+            Entry::Fence { .. } | Entry::Tables { .. } => None,
         };
-        let says_more = before.epochs.keys().any(|epoch| Some(*epoch) != own);
+        let says_more = before.tables.is_some() || before.epochs.keys().any(|epoch| Some(*epoch) != own);
         Self { entry, before: says_more.then(|| before.clone()) }
     }
 
@@ -74,8 +81,10 @@ impl Line {
 
 impl Before {
     fn and(mut self, number: u64, entry: &Entry) -> Self {
-        if let Entry::Publish(batch) = entry {
-            self.epochs.insert(batch.epoch, number);
+        match entry {
+            Entry::Publish(batch) => drop(self.epochs.insert(batch.epoch, number)),
+            Entry::Tables { .. } => self.tables = Some(number),
+            Entry::Fence { .. } => {}
         }
         self
     }
@@ -98,6 +107,7 @@ pub struct PublishedBatch {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedFile {
+    /// The folder of the table; where [`super::published`] gives it, the table.
     pub output: String,
     /// Below the dataset's prefix.
     pub path: String,
@@ -110,7 +120,7 @@ pub struct PublishedFile {
 impl Entry {
     pub(super) fn fencing_token(&self) -> FencingToken {
         match self {
-            Self::Fence { fencing_token } => *fencing_token,
+            Self::Fence { fencing_token } | Self::Tables { fencing_token, .. } => *fencing_token,
             Self::Publish(batch) => batch.receipt.fencing_token(),
         }
     }
@@ -180,7 +190,7 @@ impl Log {
     pub(super) async fn append(&mut self, entry: Entry) -> Result<Entry, SinkError> {
         let ours = match &entry {
             Entry::Publish(batch) => Some(batch.receipt.batch_id()),
-            Entry::Fence { .. } => None,
+            Entry::Fence { .. } | Entry::Tables { .. } => None,
         };
         let unanswered = std::mem::replace(&mut self.unanswered, ours);
         loop {
@@ -201,11 +211,14 @@ impl Log {
                 self.unanswered = None;
                 return Ok(met);
             }
-            if let Entry::Publish(theirs) = &met
-                && met.fencing_token() == entry.fencing_token()
-                && unanswered != Some(theirs.receipt.batch_id())
-            {
-                return Err(foreign_history(Some(theirs.receipt.batch_id())));
+            let theirs = match &met {
+                Entry::Publish(theirs) => Some(theirs.receipt.batch_id()),
+                Entry::Tables { .. } => None,
+                Entry::Fence { .. } => continue,
+            };
+            let ours = theirs.is_some() && theirs == unanswered;
+            if met.fencing_token() == entry.fencing_token() && !ours {
+                return Err(foreign_history(theirs));
             }
         }
     }
@@ -236,6 +249,15 @@ impl Log {
         match self.line(*number).await?.entry {
             Entry::Publish(batch) if batch.epoch == epoch => Ok(Some(batch.receipt.batch_id())),
             _ => Err(damaged(format!("entry {number} of {} is no batch of epoch {epoch}", self.folder))),
+        }
+    }
+
+    /// The tables that were rebuilt.
+    pub(super) async fn tables(&self) -> Result<Vec<RebuiltTable>, SinkError> {
+        let Some(number) = self.before.tables else { return Ok(Vec::new()) };
+        match self.line(number).await?.entry {
+            Entry::Tables { tables, .. } => Ok(tables),
+            _ => Err(damaged(format!("entry {number} of {} swaps no tables", self.folder))),
         }
     }
 

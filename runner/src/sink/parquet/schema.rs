@@ -8,7 +8,7 @@ use crate::content::type_text;
 use crate::record::OutputSchema;
 use crate::sink::SinkError;
 use crate::sink::support::check_owner;
-use arrow::datatypes::{DataType, Schema};
+use arrow::datatypes::DataType;
 use gristmill_core::id::TaskId;
 use object_store::ObjectStore;
 use object_store::path::Path;
@@ -105,12 +105,13 @@ pub(super) fn check(output: &OutputSchema) -> Result<(), SinkError> {
 pub(super) async fn record(
     store: &dyn ObjectStore,
     layout: &Layout,
+    folder: &str,
     output: &OutputSchema,
     task_id: &TaskId,
 ) -> Result<(), SinkError> {
     let ours = Recorded {
         task_id: task_id.clone(),
-        output: output.table.clone(),
+        output: folder.to_owned(),
         identity: output.identity.clone(),
         columns: output.schema.fields().iter().map(|field| column(field.name(), field.data_type())).collect(),
     };
@@ -118,22 +119,41 @@ pub(super) async fn record(
         what: format!("the schema of output `{}` cannot be written as JSON: {error}", output.name),
         hint: "report this as a bug of gristmill".into(),
     };
-    let path = layout.schema(&output.table);
+    let path = layout.schema(folder);
     let first = serde_json::to_vec_pretty(&RecordedSchema::V1(ours.clone())).map_err(json)?;
     let Created::Existing(bytes) = objects::create(store, &path, first.into()).await? else { return Ok(()) };
-    let mut known = Known::read(store, layout, &output.table, parse(&path, &bytes)?).await?;
+    let mut known = Known::read(store, layout, folder, parse(&path, &bytes)?).await?;
     loop {
-        let columns = known.lacks(&ours, &output.schema)?;
+        let columns = known.lacks(&ours, output)?;
         if columns.is_empty() {
             return Ok(());
         }
-        let path = layout.columns(&output.table, known.additions + 1);
+        let path = layout.columns(folder, known.additions + 1);
         let addition = serde_json::to_vec_pretty(&RecordedColumns::V1 { columns }).map_err(json)?;
         match objects::create(store, &path, addition.into()).await? {
             Created::New => return Ok(()),
             // Another owner was here first: what it added is judged like all that was there before.
             Created::Existing(bytes) => known.add(&path, &bytes)?,
         }
+    }
+}
+
+/// Makes a folder's name a task's, for a table that is in another folder: no other task may take it.
+pub(super) async fn reserve(
+    store: &dyn ObjectStore,
+    layout: &Layout,
+    table: &str,
+    built: &Known,
+) -> Result<(), SinkError> {
+    let ours = Recorded { output: table.to_owned(), ..built.first.clone() };
+    let path = layout.schema(table);
+    let json = serde_json::to_vec_pretty(&RecordedSchema::V1(ours)).map_err(|error| SinkError::Permanent {
+        what: format!("the schema of table `{table}` cannot be written as JSON: {error}"),
+        hint: "report this as a bug of gristmill".into(),
+    })?;
+    match objects::create(store, &path, json.into()).await? {
+        Created::New => Ok(()),
+        Created::Existing(bytes) => check_owner(table, parse(&path, &bytes)?.task_id.as_str(), built.task_id()),
     }
 }
 
@@ -176,6 +196,10 @@ impl Known {
         Ok(())
     }
 
+    pub(super) fn task_id(&self) -> &TaskId {
+        &self.first.task_id
+    }
+
     pub(super) fn identity(&self) -> &[String] {
         &self.first.identity
     }
@@ -187,9 +211,9 @@ impl Known {
 
     /// The columns of an output that are not recorded yet, if it fits otherwise: it has the first columns in their order,
     /// and all others can be null.
-    fn lacks(&self, ours: &Recorded, schema: &Schema) -> Result<Vec<Column>, SinkError> {
-        let (output, theirs) = (&ours.output, &self.first);
-        check_owner(output, theirs.task_id.as_str(), &ours.task_id)?;
+    fn lacks(&self, ours: &Recorded, output: &OutputSchema) -> Result<Vec<Column>, SinkError> {
+        let (OutputSchema { name: output, table, schema, .. }, theirs) = (output, &self.first);
+        check_owner(table, theirs.task_id.as_str(), &ours.task_id)?;
         if ours.identity != theirs.identity {
             return Err(mismatch(format!(
                 "output `{output}` has the identity {}, the dataset was written with {}",
@@ -198,7 +222,7 @@ impl Known {
             )));
         }
         if ours.output != theirs.output {
-            return Err(mismatch(format!("output `{output}` and the dataset's `{}` share a name", theirs.output)));
+            return Err(mismatch(format!("table `{table}` and the dataset's `{}` share a name", theirs.output)));
         }
         let named = |columns: &[Column], name: &str| columns.iter().any(|column| column.name == name);
         let (first, others): (Vec<&Column>, Vec<&Column>) =
@@ -206,7 +230,7 @@ impl Known {
         let (known, new): (Vec<&Column>, Vec<&Column>) =
             others.into_iter().partition(|column| named(&self.added, &column.name));
         if !first.into_iter().eq(&theirs.columns) || !known.into_iter().all(|column| self.added.contains(column)) {
-            return Err(mismatch(self.first_difference(ours)));
+            return Err(mismatch(self.first_difference(output, ours)));
         }
         let required = |column: &&&Column| schema.field_with_name(&column.name).is_ok_and(|field| !field.is_nullable());
         if let Some(column) = new.iter().find(required) {
@@ -216,7 +240,7 @@ impl Known {
         Ok(new.into_iter().cloned().collect())
     }
 
-    fn first_difference(&self, ours: &Recorded) -> String {
+    fn first_difference(&self, output: &str, ours: &Recorded) -> String {
         let theirs: Vec<&Column> = self.columns().collect();
         let same = ours.columns.iter().zip(&theirs).take_while(|(ours, theirs)| ours == *theirs).count();
         let text = |column: Option<&Column>| match column {
@@ -224,8 +248,7 @@ impl Known {
             None => "no such column".into(),
         };
         format!(
-            "output `{}`, column {}: {}, the dataset was written with {}",
-            ours.output,
+            "output `{output}`, column {}: {}, the dataset was written with {}",
             same + 1,
             text(ours.columns.get(same)),
             text(theirs.get(same).copied())

@@ -1,9 +1,10 @@
 use super::*;
-use crate::sink::Sink;
 use crate::sink::conformance::*;
+use crate::sink::{Sink, Swap, built_beside};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use futures::TryStreamExt;
 use futures::stream::BoxStream;
 use object_store::memory::InMemory;
 use object_store::{
@@ -279,6 +280,88 @@ async fn a_new_batch_costs_four_puts_and_no_reads() {
     assert_eq!(store.requests().len(), 2);
     assert_eq!(owner.find_receipt(&tenure(2).task_id, batch_id(99)).await.unwrap(), None);
     assert_eq!(store.requests().len(), 1);
+}
+
+fn swaps(epoch: u64) -> Vec<Swap> {
+    let swap =
+        |table: &str| Swap { output: table.into(), built: built_beside(table, Epoch::new(epoch)), table: table.into() };
+    [FLIGHTS, DELAYS].map(swap).into()
+}
+
+/// Builds tables from one batch.
+async fn rebuilt(store: &Arc<Scripted>, epoch: u64, number: u64) -> ParquetSink {
+    let mut sink = ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default() });
+    let [flights, delays] = [FLIGHTS, DELAYS].map(|table| built_beside(table, Epoch::new(epoch)));
+    sink.open(&tenure(1), &outputs_into([&flights, &delays])).await.unwrap();
+    sink.write(&batch_under(epoch, number, 1, &[put(1, 1, "new")])).await.unwrap();
+    sink
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_swap_is_one_entry() {
+    let store = Scripted::new();
+    open(&store, 1).await.write(&batch(1, 1, &[put(1, 1, "old")])).await.unwrap();
+    let mut sink = rebuilt(&store, 2, 11).await;
+    sink.swap(&tenure(1), Epoch::new(2), &swaps(2)).await.unwrap();
+    let line = async |number: u64| -> serde_json::Value {
+        serde_json::from_str(&store.text(&format!("_gristmill/log/flights-task/all/{number:020}.json")).await).unwrap()
+    };
+    let table = |output: &str, epoch: u64| serde_json::json!({ "output": output, "table": output, "folder": format!("{output}__epoch_{epoch}"), "epoch": epoch });
+    let expected = serde_json::json!({
+        "kind": "tables/1",
+        "fencingToken": 1,
+        "tables": [table(FLIGHTS, 2), table(DELAYS, 2)],
+        "before": { "epochs": { "1": 2, "2": 4 } },
+    });
+    assert_eq!(line(6).await, expected);
+
+    // The folder goes on under the table's name, and what comes later says where the swap is.
+    open(&store, 1).await.write(&batch_under(2, 12, 1, &[put(2, 1, "live")])).await.unwrap();
+    assert_eq!(line(8).await["before"], serde_json::json!({ "epochs": { "1": 2, "2": 4 }, "tables": 6 }));
+    assert_eq!(line(8).await["files"][0]["path"], format!("flights__epoch_2/{}.parquet", batch_id(12)));
+    let published = store.published().await;
+    let files =
+        |place: usize| -> Vec<&str> { published[place].batch.files.iter().map(|file| file.output.as_str()).collect() };
+    assert_eq!([files(0), files(1), files(2)], [vec![], vec![FLIGHTS, DELAYS], vec![FLIGHTS, DELAYS]]);
+
+    // The next swap names all tables that were ever rebuilt.
+    let mut sink = rebuilt(&store, 3, 21).await;
+    sink.swap(&tenure(1), Epoch::new(3), &swaps(3)[..1]).await.unwrap();
+    assert_eq!(line(12).await["tables"], serde_json::json!([table(DELAYS, 2), table(FLIGHTS, 3)]));
+    assert_eq!(store.flights().await, [["1", "new"]]);
+    let delays = read_current(&*store.inner, &Path::default(), DELAYS).await.unwrap().unwrap();
+    assert_eq!(texts(&delays), [["o0", "f2", "live"], ["o1", "f1", "new"]]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_swap_with_a_lost_answer_is_settled_by_the_next() {
+    for fault in [Fault::AnswerLost, Fault::AnsweredTwice, Fault::NoSpace] {
+        let store = Scripted::new();
+        open(&store, 1).await.write(&batch(1, 1, &[put(1, 1, "old")])).await.unwrap();
+        let mut sink = rebuilt(&store, 2, 11).await;
+        store.will("00000000000000000006", fault);
+        let first = sink.swap(&tenure(1), Epoch::new(2), &swaps(2)).await;
+        match fault {
+            Fault::AnswerLost => assert!(matches!(first, Err(SinkError::Transient { .. })), "{first:?}"),
+            Fault::NoSpace => assert!(matches!(first, Err(SinkError::NoSpace { .. })), "{first:?}"),
+            _ => first.unwrap(),
+        }
+        sink.swap(&tenure(1), Epoch::new(2), &swaps(2)).await.unwrap();
+        assert_eq!(store.flights().await, [["1", "new"]]);
+        let log: Vec<_> = store.inner.list(Some(&Path::from("_gristmill/log"))).try_collect().await.unwrap();
+        let mut swapped = 0;
+        for object in log {
+            swapped += usize::from(store.text(object.location.as_ref()).await.contains("tables/1"));
+        }
+        assert_eq!(swapped, 1, "{fault:?}");
+    }
+    let store = Scripted::new();
+    open(&store, 1).await.write(&batch(1, 1, &[put(1, 1, "old")])).await.unwrap();
+    let mut zombie = rebuilt(&store, 2, 11).await;
+    store.will("00000000000000000006", Fault::OwnerOpens);
+    let refused = zombie.swap(&tenure(1), Epoch::new(2), &swaps(2)).await.unwrap_err();
+    assert!(matches!(refused, SinkError::Fenced { .. }), "{refused}");
+    assert_eq!(store.flights().await, [["1", "old"]]);
 }
 
 /// A log of one epoch says nothing about epochs, as the logs of builds before there were several; a second one is found

@@ -10,10 +10,11 @@ mod checkpoint;
 mod error;
 mod registry;
 mod rows;
+mod swap;
 mod table;
 mod text;
 
-use super::{Guarantee, MappedBatch, Receipt, Sink, SinkError, Tenure};
+use super::{Guarantee, MappedBatch, Receipt, Sink, SinkError, Swap, Tenure};
 use crate::faults::{FaultPoint, reach};
 use crate::record::OutputSchema;
 use checkpoint::Checkpointer;
@@ -90,6 +91,28 @@ impl SqliteSink {
         Ok(())
     }
 
+    fn swap_now(&mut self, tenure: &Tenure, epoch: Epoch, tables: &[Swap]) -> Result<(), SinkError> {
+        // The statements of an open sink name tables that are about to have other names.
+        let opened = self.opened.take().filter(|opened| opened.tenure == *tenure);
+        let history = opened.map(|opened| opened.last);
+        let mut connection = connect(&self.options.path)?;
+        swap::prepare(&connection).map_err(|error| failed("preparing to swap tables", error))?;
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|error| failed("locking the target", error))?;
+        registry::ensure(&transaction)?;
+        registry::raise_fence(&transaction, &tenure.task_id, &tenure.partition_id, tenure.fencing_token)?;
+        let last = registry::last(&transaction, &tenure.task_id, &tenure.partition_id, None)?;
+        if history.is_some_and(|history| history != last) {
+            return Err(super::support::foreign_history(last));
+        }
+        tables.iter().try_for_each(|table| swap::swap(&transaction, tenure, epoch, table))?;
+        reach(FaultPoint::SinkSwapBefore);
+        transaction.commit().map_err(|error| failed("swapping tables", error))?;
+        reach(FaultPoint::SinkSwapAfter);
+        Ok(())
+    }
+
     fn opened(&mut self) -> Result<&mut Opened, SinkError> {
         self.opened.as_mut().ok_or_else(super::not_open)
     }
@@ -129,6 +152,13 @@ impl Opened {
         // Tokens are drawn by a state: another state may hold the same one. Its batches are not in our history.
         if last != self.last {
             return Err(super::support::foreign_history(last));
+        }
+        for output in &batch.outputs {
+            let table = self.tables.get(&output.name).ok_or_else(|| super::unknown_output(&output.name))?;
+            match registry::table_epoch(&transaction, &table.name)? {
+                Some(epoch) if epoch > batch.epoch => return Err(super::swap::from_before(batch, &table.name, epoch)),
+                _ => {}
+            }
         }
         let deleted_at = registry::moment(batch.created_at);
         let stamp =
@@ -173,6 +203,10 @@ impl Sink for SqliteSink {
 
     async fn write(&mut self, batch: &MappedBatch) -> Result<Receipt, SinkError> {
         tokio::task::block_in_place(|| self.opened()?.write_now(batch))
+    }
+
+    async fn swap(&mut self, tenure: &Tenure, epoch: Epoch, tables: &[Swap]) -> Result<(), SinkError> {
+        tokio::task::block_in_place(|| self.swap_now(tenure, epoch, tables))
     }
 
     async fn last_batch(&mut self, tenure: &Tenure, epoch: Epoch) -> Result<Option<BatchId>, SinkError> {

@@ -110,15 +110,7 @@ impl Table {
     /// lacks; a table that is only being taken is the user's, and is not altered.
     pub(super) fn ensure(&self, connection: &Connection, ours: bool) -> Result<(), SinkError> {
         let doing = || format!("reading the definition of table `{}`", self.name);
-        let kind: Option<String> = connection
-            .query_row(
-                "SELECT type FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'view')",
-                [&self.name],
-                |row| row.get(0),
-            )
-            .optional()
-            .map_err(|error| failed(doing(), error))?;
-        match kind.as_deref() {
+        match object(connection, &self.name)?.as_deref() {
             None => connection
                 .execute_batch(&self.create_sql())
                 .map_err(|error| failed(format!("creating table `{}`", self.name), error)),
@@ -294,6 +286,15 @@ impl Table {
     fn mismatch(&self, what: String, hint: String) -> SinkError {
         SinkError::Mismatch { what, hint }
     }
+}
+
+/// What has a name: `table`, `view`, or nothing.
+pub(super) fn object(connection: &Connection, name: &str) -> Result<Option<String>, SinkError> {
+    let sql = "SELECT type FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'view')";
+    connection
+        .query_row(sql, [name], |row| row.get(0))
+        .optional()
+        .map_err(|error| failed(format!("looking for table `{name}`"), error))
 }
 
 fn identity(output: &OutputSchema, storage: &[Storage]) -> Result<Vec<usize>, SinkError> {
