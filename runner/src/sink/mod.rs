@@ -49,19 +49,6 @@ pub struct Guarantee {
     pub records: &'static str,
 }
 
-/// A table that was built beside the one whose place it takes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Swap {
-    pub output: String,
-    pub built: String,
-    pub table: String,
-}
-
-/// The name of the table that is built beside `table` under an epoch.
-pub fn built_beside(table: &str, epoch: Epoch) -> String {
-    format!("{table}__epoch_{epoch}")
-}
-
 /// Why a sink did not commit. No variant carries row content.
 #[derive(Debug, thiserror::Error)]
 pub enum SinkError {

@@ -181,7 +181,7 @@ async fn run(anew: Anew, replay: EpochRow) -> Result<Rewritten, RunError> {
             })
             .collect();
         let failed = |error| RunError::Sink { error, batch: None };
-        let _ = failed;
+        delivery.sink.swap(&tenure, epoch, &tables).await.map_err(failed)?;
         swapped.extend(tables.into_iter().map(|swap| swap.table));
     }
     state.end_replay(&tenure, &replay).await?;
