@@ -105,6 +105,7 @@ fn new_columns_are_ignored_and_dropped_ones_never_are() {
 fn a_column_of_another_type_is_a_schema_change() {
     let workspace = orders::workspace("dead_letters: { max_records: 5 }\n");
     workspace.write("data/a.csv", lines(0..10, "a", 1));
+    workspace.run().expect(0);
     let renumbered = lines(10..40, "b", 1).replace("\n1", "\nA-1").replace("\n2", "\nA-2").replace("\n3", "\nA-3");
     workspace.write("data/b.csv", renumbered);
     let stopped = workspace.run().expect(3);

@@ -116,6 +116,10 @@ impl Extraction {
     /// Goes on with changed columns, if the task adopts them.
     async fn adopted(&mut self, changed: Changed) -> Result<Ended, RunError> {
         let loader = &self.versions.loader;
+        if self.sequence == Sequence::new(0) {
+            // Nothing was read under these columns yet: the pipeline is wrong, the source has not changed.
+            return Err(schema::never_fitted(&self.published, &changed).into());
+        }
         let version = schema::changed(loader, &self.published, changed, &self.spool).await?;
         let row = loader.version(&self.published.task_id, version).await?;
         let pipeline = loader.pipeline(&row)?;
@@ -126,7 +130,8 @@ impl Extraction {
     /// Too many records that are refused for one column are a sign that the column is of another type now.
     async fn or_type_change(&mut self, error: RunError) -> Result<RunError, RunError> {
         let RunError::TooManyDeadLetters { examples, .. } = &error else { return Ok(error) };
-        let Some((object, column)) = schema::unreadable_column(examples) else { return Ok(error) };
+        let found = schema::unreadable_column(examples).filter(|_| self.sequence > Sequence::new(0));
+        let Some((object, column)) = found else { return Ok(error) };
         let Ok(observed) = self.source.observe(&object).await else { return Ok(error) };
         match schema::with_column(&self.published.source_schema, &observed, &column) {
             None => Ok(error),

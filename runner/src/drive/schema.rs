@@ -3,7 +3,7 @@
 use super::RunError;
 use crate::publish::{self, Loader, PublishError, Published};
 use crate::schema::from_arrow;
-use crate::source::Changed;
+use crate::source::{Changed, SourceError};
 use crate::store::StoreError;
 use crate::store::state::NewSchemaChange;
 use futures::future::BoxFuture;
@@ -14,6 +14,22 @@ use gristmill_core::schema::compatibility::{Change, Described, compare};
 use gristmill_core::schema::rules::Rules;
 use gristmill_core::schema_change::{Decision, decide};
 use std::path::Path;
+
+/// What is wrong with a pipeline whose first object has other columns.
+pub(super) fn never_fitted(published: &Published, changed: &Changed) -> SourceError {
+    let names = |schema: &arrow::datatypes::Schema| {
+        let names: Vec<_> = schema.fields().iter().map(|f| format!("{}: {}", f.name(), f.data_type())).collect();
+        names.join(", ")
+    };
+    SourceError::Mismatch {
+        what: format!("{} has other columns than the pipeline names: {}", changed.object, names(&changed.observed)),
+        hint: format!(
+            "the columns frozen as `{}` are {}: correct `columns` under a new schema id, or the file",
+            published.schema_id,
+            names(&published.source_schema)
+        ),
+    }
+}
 
 /// Decides about changed columns. A version: they were adopted, and it reads them. An error: the task waits for a person, and
 /// the change is recorded.

@@ -80,6 +80,10 @@ impl StateStore {
             .max_connections(1)
             .acquire_timeout(CONNECTION_WAIT_MAX)
             .acquire_slow_threshold(CONNECTION_WAIT_SLOW)
+            // Neither has a use for a local file. Without them the pool starts no maintenance task, whose count of idle
+            // connections can be read in the moment when it is below zero: it then takes the connection for ever.
+            .idle_timeout(None)
+            .max_lifetime(None)
             .connect_with(options)
             .await
             .map_err(StoreError::database("opening the state"))?;
