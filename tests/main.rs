@@ -3,6 +3,7 @@
 //! * `harness`: temporary workspaces, the real `gristmill` binary, what the target holds
 //! * `run`: what a run does with good, bad and changed input, damaged files, full disks and two owners
 //! * `crash`: a real process killed at every fault point, for every sink
+//! * `history`: a task through five versions and three changes of its schema
 //! * `docs`: commands and pipelines of the documentation
 //!
 //! The shared conformance suites of sources and sinks live beside their traits, in `runner/src/{source,sink}`.
@@ -12,4 +13,5 @@
 mod crash;
 mod docs;
 mod harness;
+mod history;
 mod run;

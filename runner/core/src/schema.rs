@@ -281,6 +281,14 @@ impl Schema {
         self.fields.iter().find(|field| field.name == name)
     }
 
+    /// The same columns, those that `other` has too in its order and before the rest.
+    #[must_use]
+    pub fn ordered_as(&self, other: &Self) -> Self {
+        let shared = other.fields.iter().filter_map(|field| self.field(&field.name));
+        let rest = self.fields.iter().filter(|field| other.field(&field.name).is_none());
+        Self { fields: shared.chain(rest).cloned().collect() }
+    }
+
     /// The JSON that is frozen under a schema id.
     pub fn canonical_json(&self) -> String {
         serde_json::to_string(self).expect("lists, texts and booleans are always JSON")

@@ -28,8 +28,10 @@ pub struct Mapper {
 #[derive(Debug)]
 pub struct Link {
     pub stage: PlannedStage,
-    /// Schema of the records that it gives, under the names and types of the frozen one.
+    /// The frozen schema of the records that it gives.
     pub records: SchemaRef,
+    /// For each column of it, its place among those of the stage.
+    pub places: Vec<usize>,
 }
 
 /// A mapped batch.
@@ -120,7 +122,7 @@ impl Mapper {
                 Some(origin) => take(origin, &from, None)?.as_primitive().clone(),
                 None => from,
             };
-            let fitted = RecordBatch::try_new(link.records.clone(), rows.rows.columns().to_vec())?;
+            let fitted = RecordBatch::try_new(link.records.clone(), rows.rows.project(&link.places)?.columns().to_vec())?;
             migrated = Some((ChangeRecords { rows: fitted, operations: rows.operations, versions }, origin));
         }
         Ok(migrated)

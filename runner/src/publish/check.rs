@@ -143,7 +143,8 @@ async fn check_links(
         let gives = from_arrow(&stage.outputs()[0].schema).map_err(|e| {
             refused(format!("its records cannot be stored: {e}"), "use supported types")
         })?;
-        let differences = wanted.differences(&gives);
+        // By name: the order in which a link gives its columns does not matter.
+        let differences = wanted.differences(&gives.ordered_as(wanted));
         if !differences.is_empty() {
             let message =
                 format!("{} does not give the records of `{}`: {}", link.pin.label, link.to, differences.join("; "));

@@ -93,7 +93,14 @@ impl Loader {
         for (_, link) in chain {
             let stage = self.stage(Stage::Migrate, &link.pin, pins, &records, &dictionaries).await?;
             records = to_arrow(&self.schema(&link.to).await?);
-            links.push(Link { stage, records: records.clone() });
+            let given = &stage.outputs()[0].schema;
+            let places = records.fields().iter().map(|field| given.index_of(field.name())).collect::<Result<_, _>>();
+            let places = places.map_err(|e| StoreError::Damaged {
+                what: format!("the link to {} ({})", link.to, link.pin.label),
+                detail: e.to_string(),
+                hint: "it worked when it was published: was gristmill changed since?".into(),
+            })?;
+            links.push(Link { stage, records: records.clone(), places });
         }
         let stage = match &pins.map {
             None => None,
