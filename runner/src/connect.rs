@@ -8,6 +8,7 @@ use crate::sink::{Guarantee, Sink, SinkError};
 use crate::source::files::{self, CsvOptions, FilesOptions, FilesRoot, FilesSource, open_store};
 use crate::source::{Source, SourceError};
 use arrow::datatypes::SchemaRef;
+use gristmill_core::id::PartitionId;
 use gristmill_core::schema::Schema;
 use object_store::memory::InMemory;
 use std::path::Path;
@@ -71,6 +72,16 @@ pub fn check_sink(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<Guara
     };
     sink.check(outputs)?;
     Ok(sink.guarantee())
+}
+
+/// Whether the pipeline's target, as it is now, takes these outputs. Changes nothing; one that is not there yet takes them.
+pub async fn check_target(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<(), SinkError> {
+    if let SinkConfig::Parquet { url: Location::Local(path), .. } = &pipeline.sink
+        && !path.exists()
+    {
+        return Ok(());
+    }
+    sink(pipeline)?.fits(&pipeline.task, &PartitionId::whole(), outputs).await
 }
 
 /// A target of the same kind as the pipeline's, at another place.

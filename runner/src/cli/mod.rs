@@ -5,11 +5,14 @@ mod doctor;
 mod init;
 mod live;
 mod output;
+mod publish;
 mod replay;
+mod rollback;
 mod run;
 mod schema;
 mod setup;
 mod status;
+mod tasks;
 mod transform;
 mod validate;
 
@@ -75,6 +78,20 @@ enum Verb {
         after_help = "Examples:\n  gristmill run pipeline.yaml            until Ctrl-C\n  gristmill run --once pipeline.yaml     until the source has nothing new"
     )]
     Run(run::Args),
+    /// Put a pipeline in force as a new version, without running it
+    #[command(
+        after_help = "Examples:\n  gristmill publish pipeline.yaml\n  gristmill publish pipeline.yaml --components build/components"
+    )]
+    Publish(publish::Args),
+    /// Put an earlier version in force again, after checking that all it needs is there
+    #[command(after_help = "Examples:\n  gristmill rollback flights --to 2 --dry-run\n  gristmill rollback flights --to 2")]
+    Rollback(rollback::Args),
+    /// List tasks and versions; say which code runs for which schema
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  gristmill tasks list\n  gristmill tasks show flights --version 3"
+    )]
+    Tasks(tasks::Verb),
     /// Show where tasks stand: checkpoint, batches, dead letters, lease
     #[command(after_help = "Example:\n  gristmill status flights --json")]
     Status(status::Args),
@@ -123,6 +140,9 @@ pub fn main() -> ExitCode {
             Verb::Init(args) => init::init(&args),
             Verb::Validate(args) => validate::validate(&cli.common, args).await,
             Verb::Run(args) => run::run(&cli.common, args).await,
+            Verb::Publish(args) => publish::publish(&cli.common, args).await,
+            Verb::Rollback(args) => rollback::rollback(&cli.common, args).await,
+            Verb::Tasks(verb) => tasks::tasks(&cli.common, verb).await,
             Verb::Status(args) => status::status(&cli.common, args).await,
             Verb::Batches(verb) => batches::batches(&cli.common, verb).await,
             Verb::Replay(args) => replay::replay(&cli.common, args).await,

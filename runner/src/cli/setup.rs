@@ -145,3 +145,8 @@ pub fn host(common: &Common, pipeline: Option<&Pipeline>) -> Result<Host, Failur
         hint: format!("is {} writable? choose another folder with --cache", cache(common).display()),
     })
 }
+
+/// A folder for what must not last.
+pub fn scratch() -> Result<tempfile::TempDir, Failure> {
+    tempfile::tempdir().map_err(|e| Failure::usage(format!("cannot make a scratch folder: {e}"), "check TMPDIR"))
+}

@@ -58,8 +58,20 @@ async fn one(state: &StateStore, task: &TaskId) -> Result<(String, Value), Failu
     let versions = state.task_versions(task).await?;
 
     let mut rows = vec![vec!["task".to_owned(), task.to_string()]];
+    let last_version = state.last_batch_version(task).await?;
+    let is_held = leases.iter().any(|row| row.lease.lease_until > now());
     if let Some(version) = versions.last() {
-        rows.push(vec!["version".into(), format!("{}, published {}", version.version, time(version.published_at))]);
+        rows.push(vec![
+            "version".into(),
+            format!("{}, published {} ({})", version.version, time(version.published_at), version.origin),
+        ]);
+        // A worker takes a version before it reads a page: until then, what its batches say is all that is known.
+        if let Some(last) = last_version.filter(|last| is_held && *last < version.version) {
+            rows.push(vec![
+                "last batch by".into(),
+                format!("version {last}; the running worker takes version {} for its next batch", version.version),
+            ]);
+        }
         rows.push(vec!["schema".into(), version.schema_id.to_string()]);
     }
     for c in &checkpoints {
@@ -93,6 +105,8 @@ async fn one(state: &StateStore, task: &TaskId) -> Result<(String, Value), Failu
     let json = json!({
         "task": task,
         "version": versions.last().map(|v| v.version),
+        "origin": versions.last().map(|v| &v.origin),
+        "lastBatchVersion": last_version,
         "schemaId": versions.last().map(|v| &v.schema_id),
         "checkpoints": checkpoints,
         "batches": counts.iter().map(|(s, n)| (s.as_str(), *n)).collect::<std::collections::BTreeMap<_, _>>(),

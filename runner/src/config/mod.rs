@@ -34,6 +34,11 @@ use diagnosis::{Problem, Shown, Span};
 use std::path::Path;
 use yaml::{Kind, Node};
 
+/// The text of a pipeline file, to be shown: secrets are masked, and each byte stands where it stood.
+pub fn masked(text: &str) -> String {
+    mask::masked(text)
+}
+
 /// The JSON Schema of pipeline files, for editors.
 pub fn json_schema() -> serde_json::Value {
     raw::json_schema()

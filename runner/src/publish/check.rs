@@ -304,7 +304,7 @@ async fn check_history(pipeline: &Pipeline, known: Known<'_>, history: History) 
 }
 
 /// How the target of a task has moved. New outputs may come and old ones go; those that stay keep their tables.
-fn moved(before: &serde_json::Value, now: &serde_json::Value, history: History) -> Option<String> {
+pub(super) fn moved(before: &serde_json::Value, now: &serde_json::Value, history: History) -> Option<String> {
     let (before, now) = (before.as_object()?, now.as_object()?);
     for (kind, old) in before {
         let Some(new) = now.get(kind) else { return Some(format!("the sink is no longer {kind}")) };

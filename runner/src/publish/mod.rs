@@ -7,30 +7,35 @@
 
 mod adopt;
 mod check;
+mod difference;
 pub mod dictionary;
 mod loader;
 mod migration;
 mod resolve;
+mod rollback;
 mod targets;
 
 pub use adopt::adopt;
 pub use check::{Checked, History, check};
+pub use difference::{Difference, Subject, differences, shown_pin};
 pub use loader::Loader;
 pub use migration::{MigrationPlan, NextPipeline, plan_migration};
 pub use resolve::{ComponentFolders, Known, Resolved, resolve};
+pub use rollback::{Aspect, Found, Judged, can_roll_back, roll_back};
 pub use targets::Targets;
 
 use crate::config::{At, Diagnoses, Pipeline, SchemaChanges, SourceConfig};
 use crate::drive::normalize::Normalizer;
 use crate::host::HostError;
 use crate::source::{PageLimits, SourceError};
-use crate::store::state::{FrozenSource, NewVersion};
+use crate::store::state::{Adopted, FrozenSource, NewVersion};
 use crate::store::{ContentStore, StateStore, StoreError};
 use arrow::datatypes::SchemaRef;
 use gristmill_core::dead_letter::DeadLetterLimit;
 use gristmill_core::id::{SchemaId, TaskId, TaskVersion};
 use gristmill_core::pins::Pins;
 use gristmill_core::schema::Schema;
+use std::path::Path;
 
 /// A task version in force: what the extracting half runs.
 #[derive(Debug)]
@@ -110,28 +115,65 @@ pub async fn publish(
     let pins = &checked.resolved.pins;
     let definition = pipeline.canonical_json();
     let base_dir = loader::absolute(&pipeline.base_dir);
-    let new = NewVersion {
-        task_id: &pipeline.task,
-        schema_id: &pipeline.schema,
-        definition: &definition,
-        pins,
-        pipeline: &pipeline.text,
-        base_dir: &base_dir,
-        adopted: adopted.as_ref(),
-        origin,
-    };
+    let adopted = adopted.as_ref();
+    let new = snapshot(pipeline, pins, &definition, &base_dir, adopted, origin);
     if intent == Intent::Run
-        && let (Some(same), Some(latest)) = (state.same_version(&new).await?, state.latest_version(&pipeline.task).await?)
-        && same < latest
+        && let Standing::Older { is, in_force } = standing_of(state, &new).await?
     {
         tracing::warn!(
-            "the pipeline file is version {same} of task {}; version {latest} is in force and stays so: put the file in force with `gristmill publish`",
+            "the pipeline file is version {is} of task {}; version {in_force} is in force and stays so: put the file in force with `gristmill publish`",
             pipeline.task
         );
-        return Ok(latest);
+        return Ok(in_force);
     }
     store(pipeline, &checked, state, content).await?;
     Ok(state.publish(&new, base).await?)
+}
+
+fn snapshot<'a>(
+    pipeline: &'a Pipeline,
+    pins: &'a Pins,
+    definition: &'a str,
+    base_dir: &'a Path,
+    adopted: Option<&'a Adopted>,
+    origin: &'a str,
+) -> NewVersion<'a> {
+    NewVersion {
+        task_id: &pipeline.task,
+        schema_id: &pipeline.schema,
+        definition,
+        pins,
+        pipeline: &pipeline.text,
+        base_dir,
+        adopted,
+        origin,
+    }
+}
+
+/// What a pipeline is among the versions of its task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// None of them.
+    New { in_force: Option<TaskVersion> },
+    /// The latest one.
+    InForce(TaskVersion),
+    /// One that another has followed.
+    Older { is: TaskVersion, in_force: TaskVersion },
+}
+
+/// Finds a checked pipeline among the versions of its task.
+pub async fn standing(pipeline: &Pipeline, checked: &Checked, state: &StateStore) -> Result<Standing, StoreError> {
+    let (definition, base_dir) = (pipeline.canonical_json(), loader::absolute(&pipeline.base_dir));
+    standing_of(state, &snapshot(pipeline, &checked.resolved.pins, &definition, &base_dir, None, "")).await
+}
+
+async fn standing_of(state: &StateStore, new: &NewVersion<'_>) -> Result<Standing, StoreError> {
+    let in_force = state.latest_version(new.task_id).await?;
+    Ok(match (state.same_version(new).await?, in_force) {
+        (Some(is), Some(in_force)) if is < in_force => Standing::Older { is, in_force },
+        (Some(is), _) => Standing::InForce(is),
+        (None, in_force) => Standing::New { in_force },
+    })
 }
 
 /// Puts all that a version names where it is found, without making it a version: components and dictionaries by digest, labels,

@@ -104,6 +104,15 @@ pub trait Sink: Send {
     /// Whether these outputs can be written at all, as far as their columns tell. Looks at nothing outside.
     fn check(&self, outputs: &[OutputSchema]) -> Result<(), SinkError>;
 
+    /// Whether the target, as it is now, would take these outputs of a task's partition: what `open` would refuse of them,
+    /// found without a change of anything. A target, or a table of it, that is not there yet takes all that [`Self::check`] lets through.
+    async fn fits(
+        &mut self,
+        task_id: &TaskId,
+        partition_id: &PartitionId,
+        outputs: &[OutputSchema],
+    ) -> Result<(), SinkError>;
+
     /// The batch of an epoch that the target committed last for a task's partition; batches of several epochs may come in
     /// turns. Only reads, and needs no `open`: whether the target is the one that the state knows must be clear before
     /// anything in it is touched.

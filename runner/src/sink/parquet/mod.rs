@@ -317,6 +317,22 @@ impl Sink for ParquetSink {
         check_outputs(outputs)
     }
 
+    async fn fits(
+        &mut self,
+        task_id: &TaskId,
+        partition_id: &PartitionId,
+        outputs: &[OutputSchema],
+    ) -> Result<(), SinkError> {
+        check_outputs(outputs)?;
+        let log = Log::open(self.store.clone(), self.layout.log(task_id, partition_id)).await?;
+        let tables = log.tables().await?;
+        for output in outputs {
+            let folder = tables::find(&tables, &output.table).map_or(&output.table, |table| &table.folder);
+            schema::fits(&*self.store, &self.layout, folder, output, task_id).await?;
+        }
+        Ok(())
+    }
+
     async fn open(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError> {
         self.open_now(tenure, outputs).await
     }

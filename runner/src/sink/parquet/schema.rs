@@ -101,6 +101,29 @@ pub(super) fn check(output: &OutputSchema) -> Result<(), SinkError> {
     Ok(())
 }
 
+fn recorded(folder: &str, output: &OutputSchema, task_id: &TaskId) -> Recorded {
+    Recorded {
+        task_id: task_id.clone(),
+        output: folder.to_owned(),
+        identity: output.identity.clone(),
+        columns: output.schema.fields().iter().map(|field| column(field.name(), field.data_type())).collect(),
+    }
+}
+
+/// What [`record`] would refuse, found without a change of anything.
+pub(super) async fn fits(
+    store: &dyn ObjectStore,
+    layout: &Layout,
+    folder: &str,
+    output: &OutputSchema,
+    task_id: &TaskId,
+) -> Result<(), SinkError> {
+    match find(store, layout, folder).await? {
+        Some(known) => known.lacks(&recorded(folder, output, task_id), output).map(drop),
+        None => Ok(()),
+    }
+}
+
 /// Records an output, or compares it with what is recorded and records the columns that are new.
 pub(super) async fn record(
     store: &dyn ObjectStore,
@@ -109,12 +132,7 @@ pub(super) async fn record(
     output: &OutputSchema,
     task_id: &TaskId,
 ) -> Result<(), SinkError> {
-    let ours = Recorded {
-        task_id: task_id.clone(),
-        output: folder.to_owned(),
-        identity: output.identity.clone(),
-        columns: output.schema.fields().iter().map(|field| column(field.name(), field.data_type())).collect(),
-    };
+    let ours = recorded(folder, output, task_id);
     let json = |error| SinkError::Permanent {
         what: format!("the schema of output `{}` cannot be written as JSON: {error}", output.name),
         hint: "report this as a bug of gristmill".into(),

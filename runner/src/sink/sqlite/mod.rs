@@ -19,7 +19,7 @@ use crate::faults::{FaultPoint, reach};
 use crate::record::OutputSchema;
 use checkpoint::Checkpointer;
 use error::failed;
-use gristmill_core::id::{BatchId, Epoch, TaskId};
+use gristmill_core::id::{BatchId, Epoch, PartitionId, TaskId};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -113,6 +113,23 @@ impl SqliteSink {
         Ok(())
     }
 
+    fn fits_now(&self, task_id: &TaskId, outputs: &[OutputSchema]) -> Result<(), SinkError> {
+        let tables = tables(outputs)?;
+        if !self.options.path.exists() {
+            return Ok(());
+        }
+        let doing = || format!("reading the database {}", self.options.path.display());
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(&self.options.path, flags).map_err(|error| failed(doing(), error))?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(|error| failed(doing(), error))?;
+        for table in tables.values() {
+            let ours = registry::owns_table(&connection, &table.name, task_id)?;
+            table.fits(&connection, ours)?;
+        }
+        Ok(())
+    }
+
     fn opened(&mut self) -> Result<&mut Opened, SinkError> {
         self.opened.as_mut().ok_or_else(super::not_open)
     }
@@ -191,6 +208,15 @@ impl Sink for SqliteSink {
 
     fn check(&self, outputs: &[OutputSchema]) -> Result<(), SinkError> {
         tables(outputs).map(drop)
+    }
+
+    async fn fits(
+        &mut self,
+        task_id: &TaskId,
+        _partition_id: &PartitionId,
+        outputs: &[OutputSchema],
+    ) -> Result<(), SinkError> {
+        tokio::task::block_in_place(|| self.fits_now(task_id, outputs))
     }
 
     async fn open(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError> {

@@ -161,6 +161,22 @@ fn set_note(connection: &Connection, what: &str, table: &str, value: &str) -> Re
         .map_err(|error| failed("taking note of a table", error))
 }
 
+/// Whether a table is the task's own already; another task's is refused, as [`take_table`] does.
+pub(super) fn owns_table(connection: &Connection, table: &str, task_id: &TaskId) -> Result<bool, SinkError> {
+    if !exists(connection)? {
+        return Ok(false);
+    }
+    let key = format!("table:{}", table.to_ascii_lowercase());
+    let owner: Option<String> = connection
+        .query_row("SELECT value FROM gristmill_meta WHERE key = ?1", [&key], |row| row.get(0))
+        .optional()
+        .map_err(|error| failed("looking for a table's owner", error))?;
+    match owner {
+        Some(owner) => crate::sink::support::check_owner(table, &owner, task_id).map(|()| true),
+        None => Ok(false),
+    }
+}
+
 /// Whether the target has a registry.
 pub(super) fn exists(connection: &Connection) -> Result<bool, SinkError> {
     let sql = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'gristmill_batch'";

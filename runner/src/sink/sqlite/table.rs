@@ -4,7 +4,7 @@ use super::cells::Storage;
 use super::error::failed;
 use crate::record::OutputSchema;
 use crate::sink::SinkError;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{FieldRef, SchemaRef};
 use rusqlite::{Connection, OptionalExtension};
 
 pub(super) const VERSION: &str = "gristmill_version";
@@ -109,33 +109,67 @@ impl Table {
     /// Creates the table, or checks the one that is there. One that is the task's own (`ours`) gets the columns that it
     /// lacks; a table that is only being taken is the user's, and is not altered.
     pub(super) fn ensure(&self, connection: &Connection, ours: bool) -> Result<(), SinkError> {
-        let doing = || format!("reading the definition of table `{}`", self.name);
         match object(connection, &self.name)?.as_deref() {
             None => connection
                 .execute_batch(&self.create_sql())
                 .map_err(|error| failed(format!("creating table `{}`", self.name), error)),
             Some("table") => {
-                let mut columns = self.existing(connection).map_err(|error| failed(doing(), error))?;
+                let mut columns = self.existing(connection).map_err(|error| failed(self.reading(), error))?;
                 if ours && self.add_columns(connection, &columns)? {
-                    columns = self.existing(connection).map_err(|error| failed(doing(), error))?;
+                    columns = self.existing(connection).map_err(|error| failed(self.reading(), error))?;
                 }
                 self.check_columns(&columns)?;
                 self.check_identity(connection, &columns)
             }
-            Some(_) => {
-                Err(self.mismatch(format!("`{}` is a view", self.name), "give the output a table of its own".into()))
-            }
+            Some(_) => Err(self.is_a_view()),
         }
     }
 
-    /// Adds what the table lacks and the rows that are there can lack: nullable columns that are no part of the identity.
+    fn reading(&self) -> String {
+        format!("reading the definition of table `{}`", self.name)
+    }
+
+    fn is_a_view(&self) -> SinkError {
+        self.mismatch(format!("`{}` is a view", self.name), "give the output a table of its own".into())
+    }
+
+    /// What [`Self::ensure`] would refuse, found without a change of anything.
+    pub(super) fn fits(&self, connection: &Connection, ours: bool) -> Result<(), SinkError> {
+        let kind = object(connection, &self.name)?;
+        let Some("table") = kind.as_deref() else {
+            return match kind {
+                None => Ok(()),
+                Some(_) => Err(self.is_a_view()),
+            };
+        };
+        let mut columns = self.existing(connection).map_err(|error| failed(self.reading(), error))?;
+        if ours {
+            let lacking = self.can_be_added(&columns).map(|(field, storage)| Existing {
+                name: field.name().clone(),
+                declared: storage.declared().trim().to_owned(),
+                not_null: false,
+                has_default: false,
+                in_primary_key: false,
+                generated: false,
+            });
+            let lacking: Vec<Existing> = lacking.collect();
+            columns.extend(lacking);
+        }
+        self.check_columns(&columns)?;
+        self.check_identity(connection, &columns)
+    }
+
+    /// What the table lacks and the rows that are there can lack: nullable columns that are no part of the identity.
+    fn can_be_added<'a>(&'a self, columns: &'a [Existing]) -> impl Iterator<Item = (&'a FieldRef, Storage)> {
+        self.schema.fields().iter().zip(&self.storage).enumerate().filter_map(|(place, (field, storage))| {
+            let known = columns.iter().any(|column| column.name.eq_ignore_ascii_case(field.name()));
+            (!known && field.is_nullable() && !self.identity.contains(&place)).then_some((field, *storage))
+        })
+    }
+
     fn add_columns(&self, connection: &Connection, columns: &[Existing]) -> Result<bool, SinkError> {
         let mut added = false;
-        for (place, (field, storage)) in self.schema.fields().iter().zip(&self.storage).enumerate() {
-            let known = columns.iter().any(|column| column.name.eq_ignore_ascii_case(field.name()));
-            if known || !field.is_nullable() || self.identity.contains(&place) {
-                continue;
-            }
+        for (field, storage) in self.can_be_added(columns) {
             let (table, column) = (quoted(&self.name), quoted(field.name()));
             connection
                 .execute_batch(&format!("ALTER TABLE {table} ADD COLUMN {column}{}", storage.declared()))

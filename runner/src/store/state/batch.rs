@@ -13,6 +13,7 @@ use gristmill_core::lease::Tenure;
 use gristmill_core::manifest::{BatchState, Manifest};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
+use std::collections::BTreeMap;
 
 /// A batch about to be written.
 #[derive(Debug)]
@@ -223,6 +224,31 @@ impl StateStore {
             task_id.as_str(),
         )
         .await
+    }
+
+    /// The schemas of a task's READY and COMMITTED batches, with the number of batches of each.
+    pub async fn stored_schemas(&self, task_id: &TaskId) -> Result<BTreeMap<SchemaId, u64>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT schema_id, count(*) AS batches FROM batch
+             WHERE task_id = ?1 AND state IN ('READY', 'COMMITTED') GROUP BY schema_id",
+        )
+        .bind(task_id.as_str())
+        .fetch_all(&self.pool)
+        .await
+        .map_err(StoreError::database("counting batches by schema"))?;
+        rows.iter().map(|row| Ok((parsed(row, "schema_id")?, unsigned(row, "batches")?))).collect()
+    }
+
+    /// The version of the batch that was announced last for a task's whole partition.
+    pub async fn last_batch_version(&self, task_id: &TaskId) -> Result<Option<TaskVersion>, StoreError> {
+        let version: Option<i64> = sqlx::query_scalar(
+            "SELECT task_version FROM batch WHERE task_id = ?1 AND replay_of IS NULL ORDER BY created_at DESC LIMIT 1",
+        )
+        .bind(task_id.as_str())
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(StoreError::database("looking for the last batch"))?;
+        version.map(super::task::version_of).transpose()
     }
 
     /// One batch.

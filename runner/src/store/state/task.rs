@@ -384,6 +384,6 @@ fn task_version(row: &SqliteRow) -> Result<TaskVersionRow, StoreError> {
     })
 }
 
-fn version_of(version: i64) -> Result<TaskVersion, StoreError> {
+pub(super) fn version_of(version: i64) -> Result<TaskVersion, StoreError> {
     u32::try_from(version).map(TaskVersion::new).map_err(|e| super::damaged("version", &e))
 }

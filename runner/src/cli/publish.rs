@@ -1,0 +1,77 @@
+//! `gristmill publish`.
+
+use super::Common;
+use super::output::{Answer, Failure};
+use super::setup::{self, Stores};
+use crate::connect;
+use crate::drive::RunError;
+use crate::publish::{self, Difference, History, Intent, Known, differences};
+use crate::store::state::TaskVersionRow;
+use gristmill_core::id::{TaskId, TaskVersion};
+use serde_json::json;
+use std::path::PathBuf;
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The pipeline file
+    pipeline: PathBuf,
+}
+
+/// Checks a pipeline and puts it in force, without running it.
+pub async fn publish(common: &Common, args: Args) -> Result<Answer, Failure> {
+    let pipeline = setup::load(&args.pipeline)?;
+    let components = setup::component_folders(common, &pipeline);
+    let scratch = setup::scratch()?;
+    let stores = Stores::if_any(common).await?;
+    let known = stores.as_ref().map(|s| Known { state: &s.state, content: &s.content });
+    let host = setup::host(common, Some(&pipeline))?;
+    let checked = publish::check(&pipeline, &host, &components, known, scratch.path(), History::Same).await?;
+    // A running worker takes the version as it is: what would stop it there is said here.
+    connect::check_target(&pipeline, &checked.outputs)
+        .await
+        .map_err(|error| Failure::from(RunError::Sink { error, batch: None }))?;
+
+    // Opened again, now creating what is missing.
+    drop(stores);
+    let stores = Stores::create(common).await?;
+    let (state, content) = (&stores.state, &stores.content);
+    let before = match checked.base.0 {
+        Some(version) => state.task_version(&pipeline.task, version).await?,
+        None => None,
+    };
+    let version = publish::publish(&pipeline, checked, state, content, Intent::Publish, "published").await?;
+    let row = stores.loader(host).version(&pipeline.task, version).await?;
+    Ok(answer(&pipeline.task, before.as_ref(), &row))
+}
+
+fn answer(task: &TaskId, before: Option<&TaskVersionRow>, now: &TaskVersionRow) -> Answer {
+    let was: Option<TaskVersion> = before.map(|row| row.version);
+    let is_new = was != Some(now.version);
+    let changed: Vec<Difference> = before.map(|before| differences(before, now)).unwrap_or_default();
+    let text = match is_new {
+        false => format!("nothing that rows depend on has changed: version {} of {task} stays in force\n", now.version),
+        true => published_text(task, was, now.version, &changed),
+    };
+    let json = json!({
+        "task": task, "version": now.version, "before": was, "published": is_new, "schemaId": now.schema_id,
+        "origin": now.origin, "differences": changed,
+    });
+    Answer::done(text, json)
+}
+
+/// What a publication says for itself.
+pub fn published_text(
+    task: &TaskId,
+    before: Option<TaskVersion>,
+    version: TaskVersion,
+    changed: &[Difference],
+) -> String {
+    let mut text = match before {
+        Some(before) => format!("version {version} of {task} is in force, after version {before}\n"),
+        None => format!("version {version} of {task} is in force\n"),
+    };
+    for difference in changed {
+        text += &format!("  {difference}\n");
+    }
+    text + "a running worker takes it at its next batch boundary; batches that are stored keep their code\n"
+}
