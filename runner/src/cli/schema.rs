@@ -252,7 +252,13 @@ async fn plan(common: &Common, stores: &Stores, path: &std::path::Path) -> Resul
     let Planned { pipeline, plan } = make_plan(common, stores, setup::load(path)?).await?;
     let open = stores.state.open_schema_change(&pipeline.task).await?;
     let id = match open {
-        Some(open) => open.id,
+        Some(open) => {
+            if open.state == State::Detected && open.object.is_none() {
+                // A plan that was killed before it said so: nothing is read under the new schema.
+                stores.state.record_schema_event(open.id, Event::Paused, Recorded::default()).await?;
+            }
+            open.id
+        }
         None => {
             let new = NewSchemaChange {
                 task_id: &pipeline.task,
