@@ -10,3 +10,4 @@ mod real_data;
 mod replays;
 mod schema_changes;
 mod space;
+mod watch;

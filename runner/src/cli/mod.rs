@@ -15,6 +15,7 @@ mod status;
 mod tasks;
 mod transform;
 mod validate;
+mod watch;
 
 use clap::{Parser, Subcommand};
 use output::{Exit, Output};
@@ -75,7 +76,7 @@ enum Verb {
     Validate(validate::Args),
     /// Run a pipeline
     #[command(
-        after_help = "Examples:\n  gristmill run pipeline.yaml            until Ctrl-C\n  gristmill run --once pipeline.yaml     until the source has nothing new"
+        after_help = "Examples:\n  gristmill run pipeline.yaml            until Ctrl-C\n  gristmill run --once pipeline.yaml     until the source has nothing new\n  gristmill run --watch pipeline.yaml    and take what is edited at the next batch boundary"
     )]
     Run(run::Args),
     /// Put a pipeline in force as a new version, without running it

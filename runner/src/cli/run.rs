@@ -4,6 +4,7 @@ use super::Common;
 use super::live::{show_progress, stop_signal, summary_text};
 use super::output::{Answer, Exit, Failure};
 use super::setup::{self, Folders, Stores};
+use super::watch::Watch;
 use crate::connect;
 use crate::config::Pipeline;
 use crate::drive::{self, LocalLease, Outcome, Progress, Run, RunError};
@@ -24,6 +25,9 @@ pub struct Args {
     /// End when the source has nothing new
     #[arg(long)]
     once: bool,
+    /// Publish the pipeline again whenever it, a component or a dictionary is edited
+    #[arg(long, conflicts_with = "once")]
+    watch: bool,
     /// Count the records of the target at the end; it may have to be read whole
     #[arg(long, requires = "once")]
     count: bool,
@@ -63,6 +67,10 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
         .into());
     }
     let loader = stores.loader(host);
+    if args.watch {
+        let path = args.pipeline.clone();
+        Watch { path, folders: components, loader: loader.clone(), spool: folders.spool() }.start(pipeline.clone());
+    }
     let row = loader.version(&pipeline.task, version).await?;
     let published = loader.published(&row, &in_force(&loader, &row, pipeline)?).await?;
     tracing::info!(task = %published.task_id, version = %published.version, schema = %published.schema_id, "running");
