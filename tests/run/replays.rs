@@ -92,3 +92,38 @@ fn replays_that_cannot_be_are_refused_with_what_to_do() {
         assert!(matches!(answer.code, Some(2 | 3)) && answer.stderr.contains(expected), "{args:?}: {}", answer.stderr);
     }
 }
+
+/// A task that keeps its pages can replay normalize, too: to prove it, and to do it anew.
+#[test]
+fn pages_that_are_kept_are_normalized_again() {
+    let pipeline = |mark: u32| {
+        format!(
+            "version: 1\ntask: kept\nschema: kept-v1\nkeep_raw: true\nsource:\n  files: {{ url: data/, format: csv, columns: {{ id: int64, name: utf8 }} }}\n\
+             identity: [id]\nbatch: {{ max_rows: 10 }}\ntransforms:\n  normalize: {{ component: history@0.1.0, config: {{ mark: {{ column: mark, value: {mark} }} }} }}\n\
+             sink:\n  sqlite: {{ url: \"sqlite://target.db\", table: kept }}\n"
+        )
+    };
+    let workspace = Workspace::new();
+    workspace.write("pipeline.yaml", pipeline(1));
+    workspace.write("data/a.csv", (0..25).fold("id,name\n".to_owned(), |text, id| text + &format!("{id},n{id}\n")));
+    workspace.run().expect(0);
+    let verify = || {
+        let verified = workspace.gristmill(&["replay", "kept", "--verify", "--json"]).expect(0).result();
+        (verified["equal"].as_u64(), verified["normalized"].as_u64())
+    };
+    assert_eq!(verify(), (Some(3), Some(3)));
+    let marks = || -> Vec<(i64, i64)> {
+        let target = rusqlite::Connection::open(workspace.path("target.db")).unwrap();
+        let mut query = target.prepare("SELECT mark, count(*) FROM kept GROUP BY mark").unwrap();
+        query.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect()
+    };
+    assert_eq!(marks(), [(1, 25)]);
+
+    workspace.write("pipeline.yaml", pipeline(2));
+    workspace.gristmill(&["publish", "pipeline.yaml"]).expect(0);
+    workspace.gristmill(&["replay", "kept", "--pins", "current"]).expect(0);
+    assert_eq!(marks(), [(2, 25)], "the new normalize made all records again");
+    assert_eq!(verify(), (Some(6), Some(6)));
+    workspace.gristmill(&["replay", "kept", "--pins", "version:1"]).expect(0);
+    assert_eq!(marks(), [(1, 25)], "and the old one once more");
+}

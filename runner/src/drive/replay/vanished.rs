@@ -85,3 +85,56 @@ fn one(old: &MappedOutput, schema: &OutputSchema, now: MappedOutput) -> Result<M
         source_rows: UInt32Array::from(cast(source_rows)),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use arrow::array::{AsArray, Int64Array, StringArray};
+    use arrow::datatypes::{DataType, Int64Type};
+    use gristmill_core::digest::Digest;
+
+    fn output(rows: &[(i64, &str, u8)]) -> MappedOutput {
+        let schema = Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new("name", DataType::Utf8, false)]);
+        let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.0)));
+        let names: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.1)));
+        MappedOutput {
+            name: "out".into(),
+            rows: RecordBatch::try_new(Arc::new(schema), vec![ids, names]).unwrap(),
+            operations: UInt8Array::from(vec![Operation::Insert.code(); rows.len()]),
+            versions: BinaryArray::from_iter_values(rows.iter().map(|row| [row.2])),
+            hashes: UInt64Array::from(vec![7; rows.len()]),
+            source_rows: UInt32Array::from_iter_values(0..rows.len() as u32),
+        }
+    }
+
+    fn vanished(before: &[(i64, &str, u8)], now: &[(i64, &str, u8)]) -> MappedOutput {
+        let before =
+            Mapped { outputs: vec![output(before)], digest: Digest::of(b""), dead_letters: vec![], messages: vec![] };
+        let now = output(now);
+        let schema = OutputSchema {
+            name: "out".into(),
+            table: "out".into(),
+            schema: now.rows.schema(),
+            identity: vec!["id".into()],
+        };
+        with_vanished(&before, &[schema], vec![now]).unwrap().remove(0)
+    }
+
+    #[test]
+    fn rows_that_are_no_longer_made_become_deletes_of_their_version() {
+        let output = vanished(&[(1, "a", 1), (2, "b", 2), (3, "c", 3)], &[(1, "x", 1), (4, "d", 4)]);
+        assert_eq!(output.rows.column(0).as_primitive::<Int64Type>().values(), &[1, 4, 2, 3]);
+        let (insert, delete) = (Operation::Insert.code(), Operation::Delete.code());
+        assert_eq!(output.operations.values(), &[insert, insert, delete, delete]);
+        assert_eq!((output.versions.value(2), output.versions.value(3)), ([2].as_slice(), [3].as_slice()));
+        assert!(output.rows.column(1).is_null(2), "a tombstone keeps its identity alone");
+        assert_eq!(output.source_rows.values(), &[0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn rows_that_are_still_made_stay_as_they_are() {
+        let rows = [(1, "a", 1), (2, "b", 2)];
+        let output = vanished(&rows, &rows);
+        assert_eq!((output.rows.num_rows(), output.rows.schema().field(1).is_nullable()), (2, false));
+    }
+}
