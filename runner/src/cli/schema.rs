@@ -202,8 +202,13 @@ struct Planned {
     plan: MigrationPlan,
 }
 
-/// Makes the plan for a pipeline, against the latest version.
-async fn make_plan(common: &Common, stores: &Stores, pipeline: Pipeline) -> Result<Planned, Failure> {
+/// Makes the plan for a pipeline, against the latest version or, again, against the one that it was made against before.
+async fn make_plan(
+    common: &Common,
+    stores: &Stores,
+    pipeline: Pipeline,
+    before: Option<&MigrationPlan>,
+) -> Result<Planned, Failure> {
     let task = known_task(&stores.state.tasks().await?, pipeline.task.clone())?;
     let scratch = scratch()?;
     let host = setup::host(common, Some(&pipeline))?;
@@ -212,7 +217,7 @@ async fn make_plan(common: &Common, stores: &Stores, pipeline: Pipeline) -> Resu
     let checked =
         publish::check(&pipeline, &host, &folders, Some(known), scratch.path(), History::Rebuilt).await?;
     let loader = stores.loader(host);
-    let latest = latest(stores, &task).await?;
+    let latest = planned_from(stores, &task, before).await?;
     let rows = Scope::default().batches(&stores.state, &task, &[BatchState::Committed, BatchState::Ready]).await?;
     let rules = pipeline.rules();
     let next = NextPipeline {
@@ -231,6 +236,24 @@ fn scratch() -> Result<tempfile::TempDir, Failure> {
     tempfile::tempdir().map_err(|e| Failure::usage(format!("cannot make a scratch folder: {e}"), "check TMPDIR"))
 }
 
+/// The version that a plan leads from. One that was killed may have published the version that it leads to already.
+async fn planned_from(
+    stores: &Stores,
+    task: &TaskId,
+    before: Option<&MigrationPlan>,
+) -> Result<TaskVersionRow, Failure> {
+    let latest = latest(stores, task).await?;
+    let Some(before) = before.filter(|before| before.from_version != latest.version) else { return Ok(latest) };
+    let is_ours = latest.schema_id == before.to_schema && latest.pipeline.as_ref() == Some(&before.pipeline);
+    match stores.state.task_version(task, before.from_version).await?.filter(|_| is_ours) {
+        Some(row) => Ok(row),
+        None => Err(Failure::usage(
+            format!("version {} was published since the plan was made", latest.version),
+            "plan again with `gristmill schema plan`",
+        )),
+    }
+}
+
 async fn latest(stores: &Stores, task: &TaskId) -> Result<TaskVersionRow, Failure> {
     let version = stores.state.latest_version(task).await?.unwrap_or(TaskVersion::new(1));
     let row = stores.state.task_version(task, version).await?;
@@ -238,7 +261,7 @@ async fn latest(stores: &Stores, task: &TaskId) -> Result<TaskVersionRow, Failur
 }
 
 async fn check(common: &Common, stores: &Stores, path: &std::path::Path) -> Result<Answer, Failure> {
-    let Planned { plan, .. } = make_plan(common, stores, setup::load(path)?).await?;
+    let Planned { plan, .. } = make_plan(common, stores, setup::load(path)?, None).await?;
     let same = plan.records.is_empty() && plan.outputs.is_empty();
     let text = match same {
         true => format!("`{}` is what is in force\n", plan.to_schema),
@@ -249,7 +272,7 @@ async fn check(common: &Common, stores: &Stores, path: &std::path::Path) -> Resu
 }
 
 async fn plan(common: &Common, stores: &Stores, path: &std::path::Path) -> Result<Answer, Failure> {
-    let Planned { pipeline, plan } = make_plan(common, stores, setup::load(path)?).await?;
+    let Planned { pipeline, plan } = make_plan(common, stores, setup::load(path)?, None).await?;
     let open = stores.state.open_schema_change(&pipeline.task).await?;
     let id = match open {
         Some(open) => {
@@ -303,7 +326,7 @@ fn planned_pipeline(plan: &MigrationPlan, change: i64) -> Result<Pipeline, Failu
 
 async fn validate(common: &Common, stores: &Stores, task: TaskId, last: usize) -> Result<Answer, Failure> {
     let task = known_task(&stores.state.tasks().await?, task)?;
-    let (change, _) = open_plan(stores, &task).await?;
+    let (change, before) = open_plan(stores, &task).await?;
     if change.state != State::MigrationPlanned {
         return Err(Failure::usage(
             format!("schema change {} is {}", change.id, change.state),
@@ -311,7 +334,7 @@ async fn validate(common: &Common, stores: &Stores, task: TaskId, last: usize) -
         ));
     }
     let Planned { pipeline, plan } =
-        make_plan(common, stores, planned_pipeline(&open_plan(stores, &task).await?.1, change.id)?).await?;
+        make_plan(common, stores, planned_pipeline(&before, change.id)?, Some(&before)).await?;
     let scratch = scratch()?;
     let host = setup::host(common, Some(&pipeline))?;
     let known = Known { state: &stores.state, content: &stores.content };
