@@ -20,7 +20,7 @@ pub fn hold(workspace: &Workspace, target: Target) {
     }
 
     // A committed checkpoint's batches are all committed in the target.
-    let behind = "SELECT batch_id FROM batch b WHERE sequence <= (SELECT max(last_sequence) FROM checkpoint c WHERE c.task_id = b.task_id AND c.epoch = b.epoch)";
+    let behind = "SELECT batch_id FROM batch b WHERE sequence <= (SELECT max(last_sequence) FROM checkpoint c WHERE c.task_id = b.task_id AND c.partition_id = b.partition_id AND c.epoch = b.epoch)";
     let in_target = target_batches(workspace, target);
     for batch in list(behind) {
         assert!(in_target.contains(&batch), "{batch} is behind the checkpoint and not in the target");

@@ -1,6 +1,7 @@
 //! The command line: one file for each verb.
 
 mod batches;
+mod dlq;
 mod doctor;
 mod init;
 mod live;
@@ -88,6 +89,12 @@ enum Verb {
         after_help = "Examples:\n  gristmill replay flights --verify\n  gristmill replay flights --pins original --into sqlite://copy.db\n  gristmill replay flights --pins current                 all of it, in tables that are swapped at the end\n  gristmill replay flights --pins version:2 --from 10 --to 12"
     )]
     Replay(replay::Args),
+    /// List, show, replay or discard dead letters
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  gristmill dlq list flights\n  gristmill dlq replay flights --class rejected      with the latest version\n  gristmill dlq discard 17 18"
+    )]
+    Dlq(dlq::Verb),
     /// Build transforms
     #[command(
         subcommand,
@@ -119,6 +126,7 @@ pub fn main() -> ExitCode {
             Verb::Status(args) => status::status(&cli.common, args).await,
             Verb::Batches(verb) => batches::batches(&cli.common, verb).await,
             Verb::Replay(args) => replay::replay(&cli.common, args).await,
+            Verb::Dlq(verb) => dlq::dlq(&cli.common, verb).await,
 
             Verb::Transform(verb) => transform::transform(verb),
             Verb::Doctor(args) => doctor::doctor(&cli.common, args).await,
