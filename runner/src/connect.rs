@@ -5,12 +5,14 @@ use crate::record::OutputSchema;
 use crate::sink::parquet::{ParquetSink, ParquetSinkOptions};
 use crate::sink::sqlite::{SqliteSink, SqliteSinkOptions};
 use crate::sink::{Guarantee, Sink, SinkError};
-use crate::source::files::{self, CsvOptions, FilesOptions, FilesRoot, FilesSource, open_store};
-use crate::source::{Source, SourceError};
+use crate::source::files::{self, CsvOptions, FilesOptions, FilesRereader, FilesRoot, FilesSource, open_store};
+use crate::source::{Rereader, Source, SourceError};
 use arrow::datatypes::SchemaRef;
 use gristmill_core::id::PartitionId;
+use gristmill_core::cursor::Cursor;
 use gristmill_core::schema::Schema;
 use object_store::memory::InMemory;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -27,8 +29,23 @@ pub async fn infer_source(config: &SourceConfig, spool: &Path) -> Result<Schema,
 
 /// The pipeline's source, for its frozen columns.
 pub fn source(config: &SourceConfig, columns: SchemaRef, spool: &Path) -> Result<Box<dyn Source>, SourceError> {
+    Ok(Box::new(FilesSource::new(options(config, columns, spool)?)?))
+}
+
+/// Reads records of the pipeline's source again. `read` and `state` are its checkpoint's cursor and logical state.
+pub fn rereader(
+    config: &SourceConfig,
+    columns: SchemaRef,
+    spool: &Path,
+    read: &Cursor,
+    state: &BTreeMap<String, String>,
+) -> Result<Box<dyn Rereader>, SourceError> {
+    Ok(Box::new(FilesRereader::new(options(config, columns, spool)?, read, state)?))
+}
+
+fn options(config: &SourceConfig, columns: SchemaRef, spool: &Path) -> Result<FilesOptions, SourceError> {
     let SourceConfig::Files(files) = config;
-    Ok(Box::new(FilesSource::new(FilesOptions {
+    Ok(FilesOptions {
         root: root(files)?,
         pattern: files.pattern.as_deref().map(files::parse_pattern).transpose()?,
         format: format(files),
@@ -37,7 +54,7 @@ pub fn source(config: &SourceConfig, columns: SchemaRef, spool: &Path) -> Result
         settle: files.settle,
         max_field_bytes: files.max_field_bytes,
         spool_dir: spool.to_owned(),
-    })?))
+    })
 }
 
 fn root(files: &FilesConfig) -> Result<FilesRoot, SourceError> {

@@ -59,6 +59,9 @@ fault_points! {
     ReceiptAfter = "receipt-after",
     CheckpointBefore = "checkpoint-before",
     CheckpointAfter = "checkpoint-after",
+    /// What becomes of dead letters without a batch: failed again, or discarded.
+    DeadLettersBefore = "dead-letters-before",
+    DeadLettersAfter = "dead-letters-after",
 }
 
 #[cfg(not(feature = "faults"))]

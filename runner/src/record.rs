@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What one source read returned; not durable.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Page {
     /// Columns of [`crate::source::Source::schema`].
     pub rows: RecordBatch,
@@ -35,6 +35,14 @@ pub struct Origins {
     pub records: UInt64Array,
     /// Line of each row in its object, from 1; none for formats without lines.
     pub lines: Option<UInt64Array>,
+}
+
+impl Origins {
+    /// The run that a row lies in.
+    pub fn run_of(&self, row: usize) -> &OriginRun {
+        let after = self.objects.partition_point(|run| run.first_row <= row);
+        &self.objects[after - 1]
+    }
 }
 
 /// A run of rows of one object.

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod damage;
+mod dead_letters;
 mod guests;
 mod lifecycle;
 mod object_store;

@@ -20,7 +20,7 @@ pub enum Cursor {
     /// In a history that is replayed: the last batch of it that was.
     #[serde(rename = "replay/1")]
     Replay(ReplayCursor),
-    /// In the queue of dead letters: how many replays were committed.
+    /// In the queue of dead letters: how many batches of them were committed.
     #[serde(rename = "dead-letters/1")]
     DeadLetters(DeadLettersCursor),
 }
@@ -80,7 +80,8 @@ impl fmt::Display for Cursor {
         match self {
             Self::Start => f.write_str("start"),
             Self::Replay(c) => write!(f, "batch {} of epoch {}", c.sequence, c.epoch),
-            Self::DeadLetters(c) => write!(f, "{} replays of dead letters", c.replays),
+            Self::DeadLetters(c) if c.replays == 1 => f.write_str("1 batch replayed"),
+            Self::DeadLetters(c) => write!(f, "{} batches replayed", c.replays),
             Self::Files(c) => match c.position {
                 FilePosition::At { record, .. } => write!(f, "{}#{record}", c.file.path),
                 FilePosition::End { .. } => write!(f, "{}#end", c.file.path),

@@ -1,6 +1,7 @@
 //! The command line: one file for each verb.
 
 mod batches;
+mod dlq;
 mod doctor;
 mod init;
 mod live;
@@ -113,6 +114,12 @@ enum Verb {
         after_help = "Examples:\n  gristmill schema list\n  gristmill schema plan pipeline.yaml && gristmill schema validate flights && gristmill schema resume flights"
     )]
     Schema(schema::Verb),
+    /// List, show, replay or discard dead letters
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  gristmill dlq list flights\n  gristmill dlq replay flights --class rejected      with the latest version\n  gristmill dlq discard 17 18"
+    )]
+    Dlq(dlq::Verb),
     /// Build transforms
     #[command(
         subcommand,
@@ -148,6 +155,8 @@ pub fn main() -> ExitCode {
             Verb::Batches(verb) => batches::batches(&cli.common, verb).await,
             Verb::Replay(args) => replay::replay(&cli.common, args).await,
             Verb::Schema(verb) => schema::schema(&cli.common, verb).await,
+            Verb::Dlq(verb) => dlq::dlq(&cli.common, verb).await,
+
             Verb::Transform(verb) => transform::transform(verb),
             Verb::Doctor(args) => doctor::doctor(&cli.common, args).await,
         }

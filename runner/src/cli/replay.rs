@@ -70,7 +70,11 @@ pub async fn replay(common: &Common, args: Args) -> Result<Answer, Failure> {
         }
         return verify(common, &stores, loader, task, &scope).await;
     }
-    let committed = scope.batches(&stores.state, &task, &[BatchState::Committed]).await?;
+    let mut committed = scope.batches(&stores.state, &task, &[BatchState::Committed]).await?;
+    if scope.is_whole() {
+        let epoch = stores.state.epoch_in_force(&task, &PartitionId::whole()).await?;
+        committed.extend(stores.state.replayed_letters(&task, epoch, false).await?);
+    }
     if args.dry_run {
         return dry_run(&stores, &loader, &task, &committed, pins).await;
     }
@@ -251,13 +255,23 @@ async fn anew(
     };
     let pipeline = loader.pipeline(&version)?;
     let sink = connect::sink(&pipeline).map_err(|error| Failure::from(RunError::Sink { error, batch: None }))?;
-    let lease = LocalLease::claim(&stores.state, &Folders::of(common).locks(), &task, &partition).await?;
+    let locks = Folders::of(common).locks();
+    let lease = LocalLease::claim(&stores.state, &locks, &task, &partition).await?;
+    let is_rebuild = match running.as_ref().filter(|_| resume) {
+        Some(running) => running.kind == EpochKind::Rebuild,
+        None => scope.is_whole(),
+    };
+    let letters = match is_rebuild {
+        true => Some(LocalLease::claim(&stores.state, &locks, &task, &PartitionId::dead_letters()).await?),
+        false => None,
+    };
     let progress = Arc::new(Progress::default());
     let started = Instant::now();
     let work = Anew {
         loader,
         batches: stores.batches,
         lease,
+        letters,
         sink,
         dead_letters: pipeline.dead_letters,
         stop: stop_signal(),

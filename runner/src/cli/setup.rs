@@ -97,6 +97,13 @@ impl Stores {
     }
 }
 
+/// The folder for what must not last; created when it is not there.
+pub fn spool(common: &Common) -> Result<PathBuf, Failure> {
+    let spool = Folders::of(common).spool();
+    create_private(&spool)?;
+    Ok(spool)
+}
+
 fn create_private(folder: &Path) -> Result<(), Failure> {
     use std::os::unix::fs::DirBuilderExt;
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|e| {

@@ -5,7 +5,7 @@ use super::output::{Answer, Failure, grouped, table};
 use super::setup::Stores;
 use crate::drive::time;
 use crate::store::{StateStore, now};
-use gristmill_core::id::TaskId;
+use gristmill_core::id::{PartitionId, TaskId};
 use gristmill_core::manifest::BatchState;
 use serde_json::{Value, json};
 
@@ -75,7 +75,8 @@ async fn one(state: &StateStore, task: &TaskId) -> Result<(String, Value), Failu
         rows.push(vec!["schema".into(), version.schema_id.to_string()]);
     }
     for c in &checkpoints {
-        let at = format!("{} (batch {}, epoch {}), {}", c.cursor, c.last_sequence, c.epoch, time(c.updated_at));
+        let of = of_partition(&c.partition_id);
+        let at = format!("{of}{} (batch {}, epoch {}), {}", c.cursor, c.last_sequence, c.epoch, time(c.updated_at));
         rows.push(vec!["checkpoint".into(), at]);
     }
     let counts: Vec<_> = [BatchState::Writing, BatchState::Ready, BatchState::Committed, BatchState::Quarantined]
@@ -100,7 +101,8 @@ async fn one(state: &StateStore, task: &TaskId) -> Result<(String, Value), Failu
         } else {
             "free".into()
         };
-        rows.push(vec!["lease".into(), format!("{held}, fencing token {}", lease.fencing_token)]);
+        let of = of_partition(&row.partition_id);
+        rows.push(vec!["lease".into(), format!("{of}{held}, fencing token {}", lease.fencing_token)]);
     }
     let json = json!({
         "task": task,
@@ -120,4 +122,9 @@ async fn one(state: &StateStore, task: &TaskId) -> Result<(String, Value), Failu
         })).collect::<Vec<_>>(),
     });
     Ok((table(&rows), json))
+}
+
+/// What goes before the words about a partition that is not the source's.
+fn of_partition(partition: &PartitionId) -> String {
+    if *partition == PartitionId::whole() { String::new() } else { format!("{partition}: ") }
 }

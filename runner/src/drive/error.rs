@@ -39,6 +39,9 @@ pub enum RunError {
     Normalize { fault: StageFault },
     #[error("{fault}")]
     Map { fault: StageFault, batch: BatchId },
+    /// A replay of dead letters met a component that breaks on no row in particular.
+    #[error("{fault}")]
+    Replay { fault: StageFault },
     #[error("{reason}")]
     TooManyDeadLetters {
         reason: String,
@@ -93,6 +96,7 @@ impl RunError {
             },
             Self::Normalize { .. }
             | Self::Map { .. }
+            | Self::Replay { .. }
             | Self::TooManyDeadLetters { .. }
             | Self::SchemaChanged { .. }
             | Self::SchemaOpen { .. }
@@ -111,6 +115,7 @@ impl RunError {
         match self {
             Self::Configuration { .. } => "nothing was written".into(),
             Self::Normalize { .. } | Self::Source(_) => NOT_READ.into(),
+            Self::Replay { .. } => "nothing of these letters was written; they stay open".into(),
             Self::TooManyDeadLetters { batch: None, .. } => NOT_READ.into(),
             Self::TooManyDeadLetters { batch: Some(batch), recorded: true, .. } => {
                 format!("batch {batch} is committed without them, and they are recorded")
@@ -160,6 +165,7 @@ impl RunError {
             Self::Normalize { .. } => {
                 "fix the component, give it a new version, name that in the pipeline and run again".into()
             }
+            Self::Replay { .. } => "fix the component, publish it as a new version, and replay with that".into(),
             Self::Map { batch, .. } => format!(
                 "a batch runs the code it is pinned to: fix the component, name its new version in the pipeline, set the batch aside \
                  with `gristmill batches quarantine {batch}` and run again; its range is then read again"

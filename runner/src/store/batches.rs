@@ -76,7 +76,7 @@ pub struct BatchDraft<'a> {
     pub content: Content<'a>,
     /// Records of the page that were refused; written with the READY mark, so that both are there or neither.
     pub dead_letters: Vec<DeadLetter>,
-    /// The dead letter that each record is, in a replay of dead letters.
+    /// The dead letter that each record is, in a replay of dead letters; after them those whose records gave none.
     pub letters: Vec<i64>,
 }
 

@@ -17,10 +17,10 @@ use crate::store::state::{BatchRow, EpochKind, EpochRow, ReplayPlan, TaskVersion
 use crate::store::{BatchStore, ReadyBatch, StoreError};
 use gristmill_core::cursor::{Cursor, ReplayCursor};
 use gristmill_core::dead_letter::DeadLetterLimit;
-use gristmill_core::id::{Epoch, Sequence};
+use gristmill_core::id::{BatchId, Epoch, PartitionId, Sequence, TaskId};
 use gristmill_core::lease::Tenure;
 use gristmill_core::manifest::BatchState;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use tokio::sync::{mpsc, watch};
 
@@ -29,6 +29,8 @@ pub struct Anew {
     pub loader: Loader,
     pub batches: BatchStore,
     pub lease: LocalLease,
+    /// Of the partition of dead letters, for a rebuild: what is replayed there meanwhile would be lost with the old tables.
+    pub letters: Option<LocalLease>,
     pub sink: Box<dyn Sink>,
     pub dead_letters: DeadLetterLimit,
     /// Set to true to finish the batch in hand and end; started again, the replay goes on.
@@ -64,7 +66,10 @@ pub async fn begin(anew: &Anew, version: &TaskVersionRow, scope: &Scope) -> Resu
         true => (EpochKind::Rebuild, &[BatchState::Committed, BatchState::Ready]),
         false => (EpochKind::Repair, &[BatchState::Committed]),
     };
-    let rows = scope.batches(&loader.state, task, states).await?;
+    let mut rows = scope.batches(&loader.state, task, states).await?;
+    if kind == EpochKind::Rebuild {
+        rows.extend(replayed_letters(loader, task).await?);
+    }
     check_chains(version, &rows)?;
     let mappers = MapperCache::new(loader.clone(), task.clone(), Destination::InUse);
     mappers.check_complete([&version.pins]).await?;
@@ -73,14 +78,33 @@ pub async fn begin(anew: &Anew, version: &TaskVersionRow, scope: &Scope) -> Resu
     Ok(loader.state.begin_replay(tenure, kind, version.version, &plan).await?)
 }
 
+/// The batches of replayed dead letters whose records no other batch has. None may be on its way: it would miss the tables.
+async fn replayed_letters(loader: &Loader, task: &TaskId) -> Result<Vec<BatchRow>, RunError> {
+    let letters = PartitionId::dead_letters();
+    let on_its_way = |row: &BatchRow| row.partition_id == letters && row.state == BatchState::Ready;
+    if loader.state.batches(task).await?.iter().any(on_its_way) {
+        return Err(RunError::Configuration {
+            what: "dead letters are on their way to the target in a stored batch".into(),
+            hint: format!("finish their replay with `gristmill dlq replay {task}`, then begin again"),
+        });
+    }
+    let epoch = loader.state.epoch_in_force(task, &PartitionId::whole()).await?;
+    Ok(loader.state.replayed_letters(task, epoch, true).await?)
+}
+
 /// Goes on with a replay until its end, or until a stop is asked for.
-pub async fn resume(anew: Anew, replay: EpochRow) -> Result<Rewritten, RunError> {
+pub async fn resume(mut anew: Anew, replay: EpochRow) -> Result<Rewritten, RunError> {
     let keeper = anew.lease.keep_alive();
-    under_lease(keeper, run(anew, replay)).await
+    let letters = anew.letters.take();
+    let ended = under_lease(keeper, run(anew, replay)).await;
+    if let Some(letters) = letters {
+        letters.release().await?;
+    }
+    ended
 }
 
 async fn run(anew: Anew, replay: EpochRow) -> Result<Rewritten, RunError> {
-    let Anew { loader, batches, lease, sink, dead_letters, stop, progress } = anew;
+    let Anew { loader, batches, lease, letters: _, sink, dead_letters, stop, progress } = anew;
     let state = loader.state.clone();
     let tenure = lease.tenure().clone();
     let task = tenure.task_id.clone();
@@ -95,7 +119,7 @@ async fn run(anew: Anew, replay: EpochRow) -> Result<Rewritten, RunError> {
     };
     let in_force = version;
     let version = loader.version(&task, in_force).await?;
-    let originals = originals(&loader, &tenure, of_epoch, &plan).await?;
+    let mut originals = originals(&loader, &tenure, of_epoch, &plan).await?;
     check_chains(&version, &originals)?;
 
     let mut summary = Summary::default();
@@ -131,6 +155,8 @@ async fn run(anew: Anew, replay: EpochRow) -> Result<Rewritten, RunError> {
         delivery.deliver(ready, &mut summary).await?;
     }
 
+    let done = replayed(&loader, &tenure, replay.epoch).await?;
+    originals.retain(|row| !done.contains(&row.batch_id));
     let rereading = Rereading {
         tenure: tenure.clone(),
         loader: loader.clone(),
@@ -200,8 +226,20 @@ async fn originals(
         true => &[BatchState::Committed],
         false => &[BatchState::Committed, BatchState::Ready],
     };
+    let (state, task) = (&loader.state, &tenure.task_id);
     let scope = Scope { batches: plan.batches.clone(), ..Scope::default() };
-    Ok(scope.of_epoch(&loader.state, &tenure.task_id, of_epoch, states).await?)
+    let mut originals = scope.of_epoch(state, task, of_epoch, states).await?;
+    if plan.batches.is_none() {
+        originals.extend(state.replayed_letters(task, of_epoch, true).await?);
+    }
+    Ok(originals)
+}
+
+/// The batches that the new epoch has already.
+async fn replayed(loader: &Loader, tenure: &Tenure, epoch: Epoch) -> Result<HashSet<BatchId>, RunError> {
+    let mut rows = loader.state.batches(&tenure.task_id).await?;
+    rows.retain(|row| row.partition_id == tenure.partition_id && row.epoch == epoch && row.state != BatchState::Quarantined);
+    Ok(rows.into_iter().filter_map(|row| row.replay_of).collect())
 }
 
 /// Reads stored batches back and stores them again under the new epoch: the records are shared, unless their page was kept
@@ -214,8 +252,9 @@ struct Rereading {
     replay: EpochRow,
     partial: bool,
     checkpoint_cursor: Cursor,
-    /// Of the last batch of the new epoch: as many originals are done.
+    /// Of the last batch of the new epoch.
     sequence: Sequence,
+    /// Those that are still to be done.
     originals: Vec<BatchRow>,
     stop: watch::Receiver<bool>,
     progress: Arc<Progress>,
@@ -224,9 +263,8 @@ struct Rereading {
 impl Rereading {
     /// Batches stored.
     async fn run(mut self, ready: mpsc::Sender<ReadyBatch>) -> Result<u64, RunError> {
-        let done = usize::try_from(self.sequence.get()).unwrap_or(usize::MAX);
         let mut stored = 0;
-        for row in self.originals.split_off(done.min(self.originals.len())) {
+        for row in std::mem::take(&mut self.originals) {
             if *self.stop.borrow() {
                 break;
             }
@@ -243,14 +281,18 @@ impl Rereading {
         let manifest = original.manifest().clone();
         Progress::add(&self.progress.records_read, manifest.record_count);
         self.sequence = self.sequence.next();
-        // A whole history keeps its positions, so that runs go on from its end; a part of one has its own.
-        let (cursor_from, cursor_to, source_state) = match self.partial {
-            false => (manifest.cursor_from.clone(), manifest.cursor_to.clone(), manifest.source_state.clone()),
-            true => {
+        // A whole history keeps its positions, so that runs go on from its end; a part of one has its own. Replayed dead
+        // letters have none: they were passed before.
+        let of_letters = manifest.partition_id == PartitionId::dead_letters();
+        let (cursor_to, source_state) = match (self.partial, of_letters) {
+            (false, false) => (manifest.cursor_to.clone(), manifest.source_state.clone()),
+            (false, true) => (self.checkpoint_cursor.clone(), BTreeMap::new()),
+            (true, _) => {
                 let to = Cursor::Replay(ReplayCursor { epoch: manifest.epoch, sequence: manifest.sequence });
-                (std::mem::replace(&mut self.checkpoint_cursor, to.clone()), to, BTreeMap::new())
+                (to, BTreeMap::new())
             }
         };
+        let cursor_from = std::mem::replace(&mut self.checkpoint_cursor, cursor_to.clone());
         let (content, schema_id, pins, dead_letters) = match self.renormalized(&original).await? {
             Some((records, dead_letters)) => {
                 let content = Content::Renormalized { of: Box::new(manifest), records };

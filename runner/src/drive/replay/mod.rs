@@ -15,5 +15,6 @@ mod verify;
 
 pub use anew::{Anew, Rewritten, begin, resume};
 pub use elsewhere::{Elsewhere, elsewhere};
+pub(super) use scope::repinned;
 pub use scope::{Bound, PinChoice, Scope, check_chains};
 pub use verify::{Different, Verified, verify};

@@ -189,7 +189,7 @@ pub fn check_chains(version: &TaskVersionRow, batches: &[BatchRow]) -> Result<()
 }
 
 /// The pins that a version gives to an earlier batch: its own, but for the code that made the records.
-pub(super) fn repinned(version: &TaskVersionRow, original: &Pins) -> Pins {
+pub(in crate::drive) fn repinned(version: &TaskVersionRow, original: &Pins) -> Pins {
     Pins { normalize: original.normalize.clone(), ..version.pins.clone() }
 }
 

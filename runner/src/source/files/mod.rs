@@ -9,6 +9,7 @@
 //! updates.
 
 mod admit;
+mod again;
 mod chunk;
 mod clock;
 mod compression;
@@ -32,6 +33,7 @@ mod trouble;
 mod types;
 mod values;
 
+pub use again::FilesRereader;
 pub use clock::{Clock, SystemClock};
 pub use infer::infer_schema;
 pub use options::{CsvOptions, FileFormat, FilesOptions, MAX_FIELD_BYTES_DEFAULT, SETTLE_DEFAULT, parse_pattern};
@@ -57,20 +59,7 @@ pub struct FilesSource {
 impl FilesSource {
     /// Checks the options; nothing is read yet.
     pub fn new(options: FilesOptions) -> Result<Self, SourceError> {
-        match &options.format {
-            FileFormat::Csv(csv) => {
-                csv.check()?;
-                csv::check_types(&options.columns)?;
-            }
-            FileFormat::JsonLines => json::check_types(&options.columns)?,
-            FileFormat::Parquet => {}
-        }
-        if options.columns.fields().is_empty() {
-            return Err(SourceError::Mismatch {
-                what: "the source's schema has no columns".into(),
-                hint: "name at least one column, or leave the schema out to have it inferred".into(),
-            });
-        }
+        check(&options)?;
         let pattern = options.pattern.as_ref().map(globset::Glob::compile_matcher);
         Ok(Self {
             setup: Arc::new(Setup { options, pattern, clock: Arc::new(SystemClock) }),
@@ -114,6 +103,25 @@ impl FilesSource {
         self.warm = reading.warm;
         Ok(answer)
     }
+}
+
+/// Whether files can be read with these options at all.
+fn check(options: &FilesOptions) -> Result<(), SourceError> {
+    match &options.format {
+        FileFormat::Csv(csv) => {
+            csv.check()?;
+            csv::check_types(&options.columns)?;
+        }
+        FileFormat::JsonLines => json::check_types(&options.columns)?,
+        FileFormat::Parquet => {}
+    }
+    if options.columns.fields().is_empty() {
+        return Err(SourceError::Mismatch {
+            what: "the source's schema has no columns".into(),
+            hint: "name at least one column, or leave the schema out to have it inferred".into(),
+        });
+    }
+    Ok(())
 }
 
 /// Tells the blocking thread that nobody waits for it any more.

@@ -330,12 +330,8 @@ impl Reading {
     }
 
     fn start(&mut self, opened: Opened, cursor: FilesCursor, from: Position) -> Result<(), SourceError> {
-        let (options, path, file) = (&self.setup.options, &cursor.file.path, opened.file.clone());
-        let reader: Box<dyn RecordReader> = match &options.format {
-            FileFormat::Csv(csv) => Box::new(CsvReader::open(file, path, csv, options, from)?),
-            FileFormat::JsonLines => Box::new(JsonReader::open(file, path, options, from)?),
-            FileFormat::Parquet => Box::new(ParquetReader::open(file, path, options.columns.clone(), options.ignore_columns, from)?),
-        };
+        let path = &cursor.file.path;
+        let reader = reader(&self.setup.options, path, opened.file.clone(), from)?;
         let is_known = self.place.ledger.get(path).is_some();
         let operation = if is_known { Operation::Update } else { Operation::Insert };
         self.warm.open = Some(OpenFile { cursor, operation, reader, file: opened.file, stamp: opened.stamp });
@@ -358,19 +354,42 @@ impl Reading {
 }
 
 impl OpenFile {
-    /// Whether what was read so far is the admitted content. A file that only grew is: it is read to its admitted length.
     fn is_intact(&mut self, cancelled: &Cancelled) -> std::io::Result<bool> {
-        let Some(stamp) = self.stamp else { return Ok(true) };
-        let now = self.file.stamp()?;
-        if now == stamp {
-            return Ok(true);
-        }
-        if now.bytes < self.file.bytes() || admit::digest_now(&self.file, cancelled)? != self.cursor.file.digest {
-            return Ok(false);
-        }
-        self.stamp = Some(now);
-        Ok(true)
+        is_intact(&self.file, &mut self.stamp, self.cursor.file.digest, cancelled)
     }
+}
+
+/// Whether what was read so far is the admitted content. A file that only grew is: it is read to its admitted length.
+pub(super) fn is_intact(
+    file: &HeldFile,
+    stamp: &mut Option<Stamp>,
+    digest: Digest,
+    cancelled: &Cancelled,
+) -> std::io::Result<bool> {
+    let Some(before) = *stamp else { return Ok(true) };
+    let now = file.stamp()?;
+    if now == before {
+        return Ok(true);
+    }
+    if now.bytes < file.bytes() || admit::digest_now(file, cancelled)? != digest {
+        return Ok(false);
+    }
+    *stamp = Some(now);
+    Ok(true)
+}
+
+/// Reads the records of a file from a position on.
+pub(super) fn reader(
+    options: &FilesOptions,
+    path: &str,
+    file: HeldFile,
+    from: Position,
+) -> Result<Box<dyn RecordReader>, SourceError> {
+    Ok(match &options.format {
+        FileFormat::Csv(csv) => Box::new(CsvReader::open(file, path, csv, options, from)?),
+        FileFormat::JsonLines => Box::new(JsonReader::open(file, path, options, from)?),
+        FileFormat::Parquet => Box::new(ParquetReader::open(file, path, options.columns.clone(), options.ignore_columns, from)?),
+    })
 }
 
 fn version(opened: &Opened, digest: Digest) -> FileVersion {

@@ -1,6 +1,6 @@
 //! The life cycle of batches, and receipts.
 
-use super::dead_letter::{bind_letters, insert_dead_letters};
+use super::dead_letter::{bind_letters, insert_dead_letters, settle};
 use super::lease::fenced_unless;
 use super::{StateStore, damaged, held, int, json, parsed, text, to_json, unsigned};
 use crate::faults::{FaultPoint, reach};
@@ -139,8 +139,8 @@ impl StateStore {
         fenced_unless(done.rows_affected() == 1, tenure, DOING)
     }
 
-    /// READY → COMMITTED: the target's answer, and the rows that map and sink refused. The same receipt again changes
-    /// nothing; another digest for the same batch is refused.
+    /// READY → COMMITTED: the target's answer, and the rows that map and sink refused; where the batch carries dead letters,
+    /// what became of those. The same receipt again changes nothing; another digest for the same batch is refused.
     pub async fn record_receipt(
         &self,
         tenure: &Tenure,
@@ -190,7 +190,10 @@ impl StateStore {
         .execute(&mut *tx)
         .await
         .map_err(StoreError::database(DOING))?;
-        insert_dead_letters(&mut tx, batch.manifest(), dead_letters).await?;
+        match batch.manifest().partition_id == PartitionId::dead_letters() {
+            true => settle(&mut tx, batch.manifest(), dead_letters).await?,
+            false => insert_dead_letters(&mut tx, batch.manifest(), dead_letters).await?,
+        }
         reach(FaultPoint::ReceiptBefore);
         tx.commit().await.map_err(StoreError::database(DOING))?;
         reach(FaultPoint::ReceiptAfter);
@@ -249,6 +252,30 @@ impl StateStore {
         .await
         .map_err(StoreError::database("looking for the last batch"))?;
         version.map(super::task::version_of).transpose()
+    }
+
+    /// The committed batches of an epoch in which dead letters were replayed, in order; `from_source`: only those whose records
+    /// no other batch of the history holds.
+    pub async fn replayed_letters(
+        &self,
+        task_id: &TaskId,
+        epoch: Epoch,
+        from_source: bool,
+    ) -> Result<Vec<BatchRow>, StoreError> {
+        let sql = format!(
+            "{COLUMNS} WHERE task_id = ?1 AND partition_id = ?2 AND epoch = ?3 AND state = 'COMMITTED' AND (NOT ?4 OR EXISTS (
+                SELECT 1 FROM dead_letter_row w JOIN dead_letter d ON d.id = w.dead_letter_id
+                WHERE w.batch_id = batch.batch_id AND d.refused_at IN ('source', 'normalize'))) ORDER BY sequence"
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(task_id.as_str())
+            .bind(PartitionId::dead_letters().as_str())
+            .bind(epoch.get() as i64)
+            .bind(from_source)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(StoreError::database("reading batches"))?;
+        rows.iter().map(batch_row).collect()
     }
 
     /// One batch.

@@ -137,7 +137,8 @@ impl StateStore {
         rows.iter().map(checkpoint).collect()
     }
 
-    async fn source_state(
+    /// The source's logical state as of the checkpoint of a partition in an epoch.
+    pub async fn source_state(
         &self,
         task: &TaskId,
         partition: &PartitionId,

@@ -13,7 +13,7 @@ mod task;
 
 pub use batch::{BatchRow, NewBatch, ReadyRow, ReceiptRow};
 pub use checkpoint::Resume;
-pub use dead_letter::{DeadLetterRow, Totals};
+pub use dead_letter::{DeadLetterRow, Failure, LetterFilter, Totals};
 pub use epoch::{EpochKind, EpochRow, EpochState, ReplayPlan};
 pub use lease::{LeaseRow, Refusal};
 pub use schema_change::{NewSchemaChange, Recorded, SchemaChangeRow};

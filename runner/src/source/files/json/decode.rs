@@ -4,6 +4,7 @@
 //! `1.5` to 1 in an integer column. Nested columns are the decoder's; what it would cut there is refused beforehand.
 
 use super::diagnose;
+use super::nested::Nested;
 use crate::source::SourceError;
 use crate::source::files::values::{Column, Fault, column_of, is_text};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
@@ -36,8 +37,7 @@ pub(super) struct LineDecoder {
     raw_schema: SchemaRef,
     /// For each column the parser of its texts; none where the decoder's array is the column.
     columns: Vec<Option<Box<dyn Column>>>,
-    max_field_bytes: usize,
-    has_nested: bool,
+    nested: Nested,
     /// Members that the schema does not have refuse the line.
     strict: bool,
 }
@@ -59,8 +59,8 @@ impl LineDecoder {
         }
         let raw_schema = Arc::new(Schema::new(raw));
         decoder(&raw_schema, 1, true).map_err(|_| unsupported("JSON Lines has no form for a column's type".into()))?;
-        let has_nested = schema.fields().iter().any(|field| field.data_type().is_nested());
-        Ok(Self { schema, raw_schema, columns, max_field_bytes, has_nested, strict: !ignore_columns })
+        let nested = Nested::new(&schema, max_field_bytes);
+        Ok(Self { schema, raw_schema, columns, nested, strict: !ignore_columns })
     }
 
     pub fn decode(&mut self, lines: &[&[u8]]) -> Result<Decoded, ArrowError> {
@@ -80,15 +80,12 @@ impl LineDecoder {
         Ok(Decoded { rows, faults })
     }
 
-    fn refused_at_sight(&self, line: &[u8]) -> Option<LineFault> {
+    fn refused_at_sight(&mut self, line: &[u8]) -> Option<LineFault> {
         if diagnose::nests_too_deep(line) {
             let message = format!("more than {} levels of nesting", diagnose::MAX_DEPTH);
             return Some(LineFault { class: DeadLetterClass::Malformed, field: None, message });
         }
-        if line.len() > self.max_field_bytes || self.has_nested {
-            return diagnose::nested_fault(line, &self.schema, self.max_field_bytes);
-        }
-        None
+        if self.nested.concerns(line) { self.nested.fault(line) } else { None }
     }
 
     /// Decodes the lines at `places` as one batch; should that fail, by halves, down to the lines at fault.

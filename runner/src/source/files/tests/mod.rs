@@ -1,5 +1,6 @@
 //! The promises of the files source, over real files.
 
+mod again;
 mod broken;
 mod conformance;
 mod inference;
