@@ -438,13 +438,17 @@ async fn rebuild(
     if done.iter().any(|e| e.partition_id == partition && e.epoch == in_force && e.task_version == Some(version)) {
         return Ok(String::new());
     }
-    let lease = LocalLease::claim(&stores.state, &Folders::of(common).locks(), task, &partition).await?;
+    let locks = Folders::of(common).locks();
+    let lease = LocalLease::claim(&stores.state, &locks, task, &partition).await?;
+    // What is replayed there meanwhile would be lost with the old tables.
+    let letters = Some(LocalLease::claim(&stores.state, &locks, task, &PartitionId::dead_letters()).await?);
     let sink = connect::sink(pipeline).map_err(|error| Failure::from(RunError::Sink { error, batch: None }))?;
     let progress = Arc::new(Progress::default());
     let work = Anew {
         loader,
         batches: stores.batches.clone(),
         lease,
+        letters,
         sink,
         dead_letters: pipeline.dead_letters,
         stop: stop_signal(),
