@@ -134,7 +134,7 @@ fn another_identity_rebuilds_the_target_while_new_data_waits() {
 
     workspace.write("data/b.csv", lines(20..25, "b", 1));
     let waiting = workspace.run().expect(3);
-    assert!(waiting.json()["error"]["message"].as_str().unwrap().contains("1 batches wait READY"), "{}", waiting.stdout);
+    assert!(waiting.json()["error"]["message"].as_str().unwrap().contains("1 batch waits READY"), "{}", waiting.stdout);
     assert_eq!(orders(&workspace).len(), 10, "the target is left as it is");
 
     workspace.gristmill(&["schema", "resume", "orders"]).expect(0);

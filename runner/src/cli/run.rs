@@ -10,7 +10,7 @@ use crate::config::Pipeline;
 use crate::drive::{self, LocalLease, Outcome, Progress, Run, RunError};
 use crate::publish::{self, History, Intent, Loader, Published};
 use crate::sink::Guarantee;
-use crate::store::state::TaskVersionRow;
+use crate::store::state::{EpochKind, TaskVersionRow};
 use gristmill_core::id::PartitionId;
 use gristmill_core::schema_change::State;
 use serde_json::json;
@@ -65,6 +65,20 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
             hint: format!("see `gristmill schema show {}`", open.id),
         }
         .into());
+    }
+    let running = stores.state.running_replay(&pipeline.task, &partition).await?;
+    if let Some(running) = running.filter(|running| running.kind == EpochKind::Rebuild) {
+        lease.release().await?;
+        return Err(Failure::Message {
+            exit: Exit::Person,
+            what: format!("the rebuild into epoch {} has not ended", running.epoch),
+            fate: Some("nothing was read or written".into()),
+            hint: format!(
+                "go on with `gristmill replay {0} --resume` (or `gristmill schema resume {0}`, where a schema change began it), or give it \
+                 up with `gristmill replay {0} --abandon`",
+                pipeline.task
+            ),
+        });
     }
     let loader = stores.loader(host);
     if args.watch {

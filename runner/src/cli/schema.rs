@@ -480,7 +480,13 @@ async fn rebuild(
 }
 
 async fn dismiss(stores: &Stores, id: i64) -> Result<Answer, Failure> {
-    change(stores, id).await?;
+    let found = change(stores, id).await?;
+    if let Some(version) = found.task_version.filter(|_| !found.state.is_final()) {
+        return Err(Failure::usage(
+            format!("schema change {id} has published version {version}, whose target is not rebuilt yet"),
+            format!("carry it out with `gristmill schema resume {}`, or plan another way", found.task_id),
+        ));
+    }
     let state = stores.state.record_schema_event(id, Event::Dismissed, Recorded::default()).await?;
     Ok(Answer::done(format!("schema change {id} is {state}\n"), json!({ "change": id, "state": state })))
 }

@@ -178,7 +178,7 @@ impl RunError {
                 "fix the source or the component, or raise dead_letters in the pipeline".into()
             }
             Self::SchemaChanged { id, .. } => format!(
-                "see `gristmill schema show {id}`; then change the pipeline and plan it with `gristmill schema plan`, or put the source right                  and dismiss the change with `gristmill schema dismiss {id}`"
+                "see `gristmill schema show {id}`; then change the pipeline and plan it with `gristmill schema plan`, or put the source right and dismiss the change with `gristmill schema dismiss {id}`"
             ),
             Self::SchemaOpen { hint, .. } => hint.clone(),
             Self::LeaseHeld { .. } => "stop the other process first; its lease ends with it".into(),

@@ -33,7 +33,7 @@ use deliver::Delivery;
 use extract::{Ended, Extraction};
 use gristmill_core::dead_letter::DeadLetterLimit;
 use gristmill_core::cursor::Cursor;
-use gristmill_core::id::{Epoch, Sequence, TaskId};
+use gristmill_core::id::{Epoch, PartitionId, Sequence, TaskId};
 use gristmill_core::lease::Tenure;
 use gristmill_core::manifest::BatchState;
 use gristmill_core::schema_change::{Event, State};
@@ -279,12 +279,17 @@ async fn store_only(extraction: Extraction, summary: &mut Summary) -> Result<End
 
 /// Why a run whose target is not ready has ended.
 async fn waiting(state: &StateStore, task: &TaskId) -> Result<RunError, StoreError> {
-    let ready = state.batches(task).await?.into_iter().filter(|row| row.state == BatchState::Ready).count();
+    let epoch = state.epoch_in_force(task, &PartitionId::whole()).await?;
+    let waits = |row: &BatchRow| row.state == BatchState::Ready && row.epoch == epoch;
+    let ready = state.batches(task).await?.iter().filter(|row| waits(row)).count();
     let open = state.open_schema_change(task).await?;
     Ok(RunError::SchemaOpen {
         id: open.as_ref().map_or(0, |change| change.id),
         state: open.map_or(State::Validated, |change| change.state),
-        what: format!("{ready} batches wait READY for the target to be rebuilt"),
+        what: match ready {
+            1 => "1 batch waits READY for the target to be rebuilt".into(),
+            n => format!("{n} batches wait READY for the target to be rebuilt"),
+        },
         hint: format!("go on with `gristmill schema resume {task}`; they are delivered by it"),
     })
 }

@@ -7,7 +7,6 @@ use super::RunError;
 use crate::publish::{Loader, Published};
 use crate::store::{StateStore, StoreError};
 use gristmill_core::id::{TaskId, TaskVersion};
-use gristmill_core::schema_change::State;
 use std::sync::Arc;
 
 pub(super) struct Versions {
@@ -27,7 +26,8 @@ pub(super) enum Swap {
 /// Whether a version waits for its target to be rebuilt.
 pub async fn is_held(state: &StateStore, task: &TaskId, version: TaskVersion) -> Result<bool, StoreError> {
     let open = state.open_schema_change(task).await?;
-    Ok(open.is_some_and(|change| change.state == State::Validated && change.task_version == Some(version)))
+    // Whatever became of the plan since: the version is published, and its target is not rebuilt.
+    Ok(open.is_some_and(|change| change.task_version == Some(version)))
 }
 
 impl Versions {

@@ -366,17 +366,23 @@ impl Finishing {
         let mut ready = self.mapping.map(batch).await?;
         let (Some(vanished), Some(original)) = (&mut self.vanished, replay_of) else { return Ok(ready) };
         let Some(row) = self.mapping.mappers.state().batch(original).await? else { return Ok(ready) };
-        let original = vanished.batches.open(&row).await?;
-        let mapper = vanished.mappers.for_manifest(original.manifest()).await?;
-        let before = tokio::task::block_in_place(|| mapper.run(original.records())).map_err(|e| {
-            RunError::Configuration {
-                what: format!("the rows that batch {} gave cannot be made again: {e}", row.batch_id),
-                hint: "compare with `gristmill replay --verify`".into(),
-            }
-        })?;
-        let with = || with_vanished(&before, &ready.mapper.outputs, std::mem::take(&mut ready.mapped.outputs));
-        ready.mapped.outputs =
-            tokio::task::block_in_place(with).map_err(|e| RunError::Panicked(e.to_string()))?;
+        // What the batch gave at first, and what earlier repairs made of it.
+        let mut given = vec![row];
+        given.extend(self.mapping.mappers.state().replays_of(original).await?);
+        given.retain(|row| row.batch_id != ready.batch.manifest().batch_id);
+        for row in given {
+            let earlier = vanished.batches.open(&row).await?;
+            let mapper = vanished.mappers.for_manifest(earlier.manifest()).await?;
+            let before = tokio::task::block_in_place(|| mapper.run(earlier.records())).map_err(|e| {
+                RunError::Configuration {
+                    what: format!("the rows that batch {} gave cannot be made again: {e}", row.batch_id),
+                    hint: "compare with `gristmill replay --verify`".into(),
+                }
+            })?;
+            let with = || with_vanished(&before, &ready.mapper.outputs, std::mem::take(&mut ready.mapped.outputs));
+            ready.mapped.outputs =
+                tokio::task::block_in_place(with).map_err(|e| RunError::Panicked(e.to_string()))?;
+        }
         Ok(ready)
     }
 }

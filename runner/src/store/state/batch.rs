@@ -278,6 +278,15 @@ impl StateStore {
         rows.iter().map(batch_row).collect()
     }
 
+    /// The committed batches that map a batch anew, oldest first.
+    pub async fn replays_of(&self, batch_id: BatchId) -> Result<Vec<BatchRow>, StoreError> {
+        self.select(
+            &format!("{COLUMNS} WHERE replay_of = ?1 AND state = 'COMMITTED' ORDER BY epoch, sequence"),
+            &batch_id.to_string(),
+        )
+        .await
+    }
+
     /// One batch.
     pub async fn batch(&self, batch_id: BatchId) -> Result<Option<BatchRow>, StoreError> {
         Ok(self.select(&format!("{COLUMNS} WHERE batch_id = ?1"), &batch_id.to_string()).await?.pop())
