@@ -2,6 +2,8 @@
 
 mod bad_input;
 mod damage;
+mod deploy;
+mod gc;
 mod guests;
 mod lifecycle;
 mod object_store;
@@ -10,3 +12,4 @@ mod real_data;
 mod replays;
 mod schema_changes;
 mod space;
+mod versions;

@@ -16,4 +16,5 @@ mod verify;
 pub use anew::{Anew, Rewritten, begin, resume};
 pub use elsewhere::{Elsewhere, elsewhere};
 pub use scope::{Bound, PinChoice, Scope, check_chains};
+pub(super) use verify::page_of;
 pub use verify::{Different, Verified, verify};
