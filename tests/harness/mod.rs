@@ -1,7 +1,10 @@
 //! Temporary workspaces around the real binary.
 
+mod process;
 mod target;
+mod variant;
 
+pub use process::{Process, until};
 pub use target::{Row, Target};
 
 use serde_json::Value;

@@ -3,6 +3,8 @@
 mod bad_input;
 mod damage;
 mod dead_letters;
+mod deploy;
+mod gc;
 mod guests;
 mod lifecycle;
 mod object_store;
@@ -12,3 +14,4 @@ mod replays;
 mod schema_changes;
 mod space;
 mod watch;
+mod versions;

@@ -8,6 +8,7 @@ pub mod commit;
 pub mod cursor;
 pub mod dead_letter;
 pub mod digest;
+pub mod garbage;
 pub mod id;
 pub mod lease;
 pub mod manifest;

@@ -3,6 +3,7 @@
 mod batches;
 mod dlq;
 mod doctor;
+mod gc;
 mod init;
 mod live;
 mod output;
@@ -120,12 +121,15 @@ enum Verb {
         after_help = "Examples:\n  gristmill dlq list flights\n  gristmill dlq replay flights --class rejected      with the latest version\n  gristmill dlq discard 17 18"
     )]
     Dlq(dlq::Verb),
-    /// Build transforms
+    /// Build, deploy, list and compare transforms
     #[command(
         subcommand,
-        after_help = "Example:\n  gristmill transform build transforms/rust/flights-map --out components"
+        after_help = "Examples:\n  gristmill transform build transforms/rust/flights-map --out components\n  gristmill transform diff flights-map@1.1.0 flights-map@1.2.0 --task flights"
     )]
     Transform(transform::Verb),
+    /// Show what in the store nothing refers to and, with --yes, remove it
+    #[command(after_help = "Examples:\n  gristmill gc              what would be removed, and why\n  gristmill gc --yes")]
+    Gc(gc::Args),
     /// Check state, store, engine and, with a pipeline, what it works with
     #[command(after_help = "Example:\n  gristmill doctor pipeline.yaml")]
     Doctor(doctor::Args),
@@ -156,8 +160,8 @@ pub fn main() -> ExitCode {
             Verb::Replay(args) => replay::replay(&cli.common, args).await,
             Verb::Schema(verb) => schema::schema(&cli.common, verb).await,
             Verb::Dlq(verb) => dlq::dlq(&cli.common, verb).await,
-
-            Verb::Transform(verb) => transform::transform(verb),
+            Verb::Transform(verb) => transform::transform(&cli.common, verb).await,
+            Verb::Gc(args) => gc::gc(&cli.common, args).await,
             Verb::Doctor(args) => doctor::doctor(&cli.common, args).await,
         }
     });

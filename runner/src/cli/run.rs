@@ -130,7 +130,7 @@ fn in_force(loader: &Loader, row: &TaskVersionRow, file: Pipeline) -> Result<Pip
 /// A folder for what must not last, beside the state when there is one.
 fn scratch(folders: &Folders) -> Result<tempfile::TempDir, Failure> {
     let made = match folders.root().exists() {
-        true => tempfile::Builder::new().prefix("scratch-").tempdir_in(folders.root()),
+        true => tempfile::Builder::new().prefix(setup::SCRATCH).tempdir_in(folders.root()),
         false => tempfile::tempdir(),
     };
     made.map_err(|e| Failure::usage(format!("cannot make a scratch folder: {e}"), "check --state and TMPDIR"))

@@ -51,6 +51,8 @@ pub struct Stores {
     pub state: StateStore,
     pub batches: BatchStore,
     pub content: ContentStore,
+    /// All that the two hold.
+    pub objects: Objects,
 }
 
 impl Stores {
@@ -91,7 +93,8 @@ impl Stores {
         let objects = objects(common)?;
         Ok(Self {
             batches: BatchStore::new(objects.clone(), state.clone()),
-            content: ContentStore::new(objects),
+            content: ContentStore::new(objects.clone()),
+            objects,
             state,
         })
     }
@@ -152,6 +155,9 @@ pub fn host(common: &Common, pipeline: Option<&Pipeline>) -> Result<Host, Failur
         hint: format!("is {} writable? choose another folder with --cache", cache(common).display()),
     })
 }
+
+/// How the names of folders beside the state begin that must not outlast a run.
+pub const SCRATCH: &str = "scratch-";
 
 /// A folder for what must not last.
 pub fn scratch() -> Result<tempfile::TempDir, Failure> {

@@ -1,7 +1,7 @@
 //! `gristmill tasks`: what is published, and which code runs for which schema.
 
 use super::Common;
-use super::output::{Answer, Failure, grouped, table};
+use super::output::{Answer, Failure, counted, grouped, sized, table};
 use super::setup::Stores;
 use super::status::known_task;
 use crate::config::masked;
@@ -72,23 +72,18 @@ fn summary(row: &TaskVersionRow) -> Value {
 
 async fn versions(state: &StateStore, task: &TaskId) -> Result<Answer, Failure> {
     let versions = state.task_versions(task).await?;
-    let mut rows = vec![["version", "schema", "published", "how", "what changed"].map(str::to_owned).to_vec()];
+    let mut text = String::new();
     let mut json = Vec::new();
     for (place, row) in versions.iter().enumerate() {
         let changed = place.checked_sub(1).map(|before| differences(&versions[before], row)).unwrap_or_default();
-        let shown = changed.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-        rows.push(vec![
-            row.version.to_string(),
-            row.schema_id.to_string(),
-            time(row.published_at),
-            row.origin.clone(),
-            if place == 0 { "the first".into() } else { shown },
-        ]);
+        text += &format!("{:<4}{}  {}  {}\n", row.version, time(row.published_at), row.schema_id, row.origin);
+        for difference in &changed {
+            text += &format!("      {difference}\n");
+        }
         let mut of_row = summary(row);
         of_row["differences"] = json!(changed);
         json.push(of_row);
     }
-    let mut text = table(&rows);
     if let Some(latest) = versions.last() {
         text += &format!(
             "\nversion {0} is in force; all about it: gristmill tasks show {task} --version {0}\n",
@@ -184,10 +179,7 @@ impl Way {
     }
 
     fn text(&self, map: Option<&Pin>) -> String {
-        let batches = match self.batches {
-            1 => "1 stored batch".to_owned(),
-            n => format!("{} stored batches", grouped(n)),
-        };
+        let batches = counted(self.batches, "stored batch", "stored batches");
         let mut steps: Vec<String> = Vec::new();
         for (to, pin) in &self.links {
             steps.push(format!("migrate with {} to {to}", shown_pin(pin)));
@@ -272,10 +264,10 @@ fn text_of(
 
 fn limits_text(limits: &LimitsPin) -> String {
     format!(
-        "{} ms, {} bytes of memory and {} bytes of output a call",
+        "{} ms, {} of memory and {} of output a call",
         grouped(limits.deadline_ms),
-        grouped(limits.memory_max_bytes),
-        grouped(limits.output_max_bytes)
+        sized(limits.memory_max_bytes),
+        sized(limits.output_max_bytes)
     )
 }
 

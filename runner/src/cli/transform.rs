@@ -1,10 +1,16 @@
 //! `gristmill transform`.
 
+mod deploy;
+mod diff;
+mod registry;
+
+use super::Common;
 use super::output::{Answer, Exit, Failure};
+use super::setup::Stores;
 use crate::toolchain::{self, ToolchainError};
 use clap::Subcommand;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
@@ -20,12 +26,40 @@ pub enum Verb {
         #[arg(long, env = "GRISTMILL_GUEST_TARGET", default_value = "target/guests", value_name = "DIR")]
         target: PathBuf,
     },
+    /// Judge a component as a publication would, and store it under its label: what is wrong is listed, and nothing is stored
+    #[command(
+        after_help = "Examples:\n  gristmill transform deploy components/flights-map@1.2.0.wasm\n  gristmill transform deploy map.wasm --name flights-map --version 1.2.0 --task flights --stage map"
+    )]
+    Deploy(deploy::Args),
+    /// List stored components with the versions that use them
+    #[command(after_help = "Example:\n  gristmill transform list --json")]
+    List,
+    /// Show a stored component: labels, digest, whether it is intact, what uses it
+    #[command(after_help = "Examples:\n  gristmill transform show flights-map@1.2.0\n  gristmill transform show 6f1ed002ab55")]
+    Show {
+        /// Label, digest or the beginning of a digest
+        component: String,
+    },
+    /// Run two versions of a component on stored batches and show what differs. Exit code 1: something does
+    #[command(
+        after_help = "Examples:\n  gristmill transform diff flights-map@1.1.0 flights-map@1.2.0 --task flights\n  gristmill transform diff flights-map@1.1.0 build/map.wasm --task flights --last 50 --redact tailnum"
+    )]
+    Diff(diff::Args),
 }
 
-pub fn transform(verb: Verb) -> Result<Answer, Failure> {
-    let Verb::Build { crates, out, target } = verb;
+pub async fn transform(common: &Common, verb: Verb) -> Result<Answer, Failure> {
+    match verb {
+        Verb::Build { crates, out, target } => build(&crates, &out, &target),
+        Verb::Deploy(args) => deploy::run(common, args).await,
+        Verb::List => registry::list(&Stores::existing(common).await?).await,
+        Verb::Show { component } => registry::show(&Stores::existing(common).await?, &component).await,
+        Verb::Diff(args) => diff::run(common, args).await,
+    }
+}
+
+fn build(crates: &[PathBuf], out: &Path, target: &Path) -> Result<Answer, Failure> {
     let crates: Vec<_> = crates.iter().map(PathBuf::as_path).collect();
-    let built = toolchain::build_rust_guests(&crates, &target, &out)?;
+    let built = toolchain::build_rust_guests(&crates, target, out)?;
     let mut text = String::new();
     for component in &built {
         text += &format!(

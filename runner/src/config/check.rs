@@ -7,6 +7,8 @@ mod sink;
 mod source;
 mod transforms;
 
+pub(super) use transforms::label_rule;
+
 use super::canonical::Json;
 use super::diagnosis::{Problem, Shown, Span};
 use super::mask;

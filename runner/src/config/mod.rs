@@ -34,6 +34,11 @@ use diagnosis::{Problem, Shown, Span};
 use std::path::Path;
 use yaml::{Kind, Node};
 
+/// Whether a name and a version make a component's label; the rule that one of them breaks.
+pub fn label_rule(name: &str, version: &str) -> Result<(), &'static str> {
+    check::label_rule(name, version)
+}
+
 /// The text of a pipeline file, to be shown: secrets are masked, and each byte stands where it stood.
 pub fn masked(text: &str) -> String {
     mask::masked(text)

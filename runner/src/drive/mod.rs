@@ -5,6 +5,7 @@
 //! keep few batches in memory. After a start, batches that were
 //! READY are delivered from the store before the source is asked for more.
 
+pub mod compare;
 pub mod dead_letters;
 mod deliver;
 mod error;

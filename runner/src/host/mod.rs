@@ -43,6 +43,7 @@ mod hostile_tests;
 #[cfg(test)]
 pub mod testing;
 
+pub use cache::component_of_compiled;
 pub use component::{Component, Host};
 pub use fault::{ComponentError, DictionaryError, Fault, HostError, Isolation, IsolationEnd, PlanError, StageFault};
 pub use limits::HostLimits;

@@ -136,7 +136,17 @@ impl Differences {
                     let what = format!("source: {}", named(&inner_differences(old, new)));
                     self.add(Subject::Source, what);
                 }
-                other => self.add(Subject::Settings, format!("{other}: {} → {}", shown(old), shown(new))),
+                other => match inner_keys(old, new) {
+                    inner if inner.is_empty() => {
+                        self.add(Subject::Settings, format!("{other}: {} → {}", shown(old), shown(new)));
+                    }
+                    inner => {
+                        for key in inner {
+                            let what = format!("{other}.{key}: {} → {}", shown(&old[key]), shown(&new[key]));
+                            self.add(Subject::Settings, what);
+                        }
+                    }
+                },
             }
         }
     }
@@ -181,6 +191,11 @@ fn keys<'a>(before: &'a Value, after: &'a Value) -> BTreeSet<&'a str> {
     of(before).chain(of(after)).collect()
 }
 
+/// The keys of two mappings whose values differ; none where one is no mapping.
+fn inner_keys<'a>(before: &'a Value, after: &'a Value) -> Vec<&'a str> {
+    keys(before, after).into_iter().filter(|key| before[*key] != after[*key]).collect()
+}
+
 /// Names of settings that differ, at most one level down: `files.pattern`.
 fn inner_differences(before: &Value, after: &Value) -> Vec<String> {
     let mut names = Vec::new();
@@ -189,7 +204,7 @@ fn inner_differences(before: &Value, after: &Value) -> Vec<String> {
         if old == new {
             continue;
         }
-        let inner: Vec<_> = keys(old, new).into_iter().filter(|inner| old[*inner] != new[*inner]).collect();
+        let inner = inner_keys(old, new);
         match inner.is_empty() {
             true => names.push(key.to_owned()),
             false => names.extend(inner.into_iter().map(|inner| format!("{key}.{inner}"))),
@@ -241,13 +256,17 @@ mod tests {
     #[test]
     fn each_difference_is_named_and_no_value_of_a_configuration_is_shown() {
         let map = |label: &str, config: &str| Pins { map: Some(pin(label, config)), ..Pins::default() };
-        let before = version(map("m@1", r#"{"key":"hunter2"}"#), json!({ "identity": ["a"], "batch": { "max_rows": 1 } }));
-        let after = version(map("m@2", r#"{"key":"swordfish"}"#), json!({ "identity": ["a", "b"], "batch": { "max_rows": 1 } }));
+        let before = version(map("m@1", r#"{"key":"hunter2"}"#), json!({ "identity": ["a"], "batch": { "max_rows": 1, "max_age": "2s" } }));
+        let after = version(
+            map("m@2", r#"{"key":"swordfish"}"#),
+            json!({ "identity": ["a", "b"], "batch": { "max_rows": 2, "max_age": "2s" } }),
+        );
         let found = differences(&before, &after);
         let subjects: Vec<_> = found.iter().map(|d| d.subject).collect();
-        assert_eq!(subjects, [Subject::Component, Subject::Config, Subject::Target]);
+        assert_eq!(subjects, [Subject::Component, Subject::Config, Subject::Settings, Subject::Target]);
         assert!(found[0].what.starts_with("map: m@1 (") && found[0].what.contains("→ m@2 ("), "{}", found[0]);
-        assert_eq!(found[2].what, "identity: a → a, b");
+        assert_eq!(found[2].what, "batch.max_rows: 1 → 2");
+        assert_eq!(found[3].what, "identity: a → a, b");
         let all = found.iter().map(ToString::to_string).collect::<String>();
         assert!(!all.contains("hunter2") && !all.contains("swordfish"), "{all}");
     }

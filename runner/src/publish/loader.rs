@@ -5,7 +5,7 @@ use crate::config::Pipeline;
 use crate::drive::RunError;
 use crate::drive::mapping::{Link, Mapper};
 use crate::drive::normalize::Normalizer;
-use crate::host::{Dictionaries, Host, HostLimits, PlannedStage, Stage};
+use crate::host::{ComponentError, Dictionaries, Host, HostError, HostLimits, PlanError, PlannedStage, Stage};
 use crate::schema::to_arrow;
 use crate::store::content::ContentKind;
 use crate::store::state::{FrozenSchema, TaskVersionRow};
@@ -13,12 +13,25 @@ use crate::store::{ContentStore, StateStore, StoreError};
 use arrow::datatypes::SchemaRef;
 use gristmill_core::digest::Digest;
 use gristmill_core::id::{SchemaId, TaskId, TaskVersion};
-use gristmill_core::pins::{LimitsPin, Pin, Pins};
+use gristmill_core::pins::{LimitsPin, MigratePin, Pin, Pins};
 use gristmill_core::schema::Schema;
 use gristmill_core::version::VersionSource;
 use serde::Deserialize;
 use std::path::Path;
 use std::time::Duration;
+
+/// Why a component cannot serve as a pin.
+#[derive(Debug, thiserror::Error)]
+pub enum Unfit {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Component(#[from] ComponentError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Host(#[from] HostError),
+}
 
 /// Loads the code of any task version. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -88,10 +101,27 @@ impl Loader {
             return Ok(Mapper { links: Vec::new(), stage: None, outputs, input });
         }
         let dictionaries = self.dictionaries(pins).await?;
+        let (links, records) = self.links(&chain, pins, &input, &dictionaries).await?;
+        let stage = match &pins.map {
+            None => None,
+            Some(pin) => Some(self.stage(Stage::Map, pin, pins, &records, &dictionaries).await?),
+        };
+        let outputs = targets.outputs(stage.as_ref().map(PlannedStage::outputs), &records);
+        Ok(Mapper { links, stage, outputs, input })
+    }
+
+    /// Links of a migration chain, and the records that the last of them gives.
+    pub(crate) async fn links(
+        &self,
+        chain: &[(&SchemaId, &MigratePin)],
+        pins: &Pins,
+        input: &SchemaRef,
+        dictionaries: &Dictionaries,
+    ) -> Result<(Vec<Link>, SchemaRef), StoreError> {
         let mut records = input.clone();
         let mut links = Vec::with_capacity(chain.len());
         for (_, link) in chain {
-            let stage = self.stage(Stage::Migrate, &link.pin, pins, &records, &dictionaries).await?;
+            let stage = self.stage(Stage::Migrate, &link.pin, pins, &records, dictionaries).await?;
             records = to_arrow(&self.schema(&link.to).await?);
             let given = &stage.outputs()[0].schema;
             let places = records.fields().iter().map(|field| given.index_of(field.name())).collect::<Result<_, _>>();
@@ -102,12 +132,7 @@ impl Loader {
             })?;
             links.push(Link { stage, records: records.clone(), places });
         }
-        let stage = match &pins.map {
-            None => None,
-            Some(pin) => Some(self.stage(Stage::Map, pin, pins, &records, &dictionaries).await?),
-        };
-        let outputs = targets.outputs(stage.as_ref().map(PlannedStage::outputs), &records);
-        Ok(Mapper { links, stage, outputs, input })
+        Ok((links, records))
     }
 
     /// The normalize stage of some pins for pages of a schema id's source columns, with the keys of a version.
@@ -125,11 +150,7 @@ impl Loader {
                 Some(self.stage(Stage::Normalize, pin, pins, &source, &dictionaries).await?)
             }
         };
-        let keys: Keys = serde_json::from_value(row.definition.clone()).map_err(|e| StoreError::Damaged {
-            what: format!("version {} of task {}", row.version, row.task_id),
-            detail: e.to_string(),
-            hint: "the state was changed by hand: restore it from a backup".into(),
-        })?;
+        let keys = Keys::of(row)?;
         Ok(Normalizer { stage, identity: keys.identity, version: keys.source_version })
     }
 
@@ -171,6 +192,7 @@ impl Loader {
         Ok(lacking)
     }
 
+    /// A stage of pins that were checked when they were published.
     async fn stage(
         &self,
         stage: Stage,
@@ -179,21 +201,34 @@ impl Loader {
         input: &SchemaRef,
         dictionaries: &Dictionaries,
     ) -> Result<PlannedStage, StoreError> {
+        self.plan(stage, pin, pins, input, dictionaries).await.map_err(|e| match e {
+            Unfit::Store(e) => e,
+            e => StoreError::Damaged {
+                what: format!("the stored component {} ({})", pin.label, pin.component.short()),
+                detail: e.to_string(),
+                hint: "it worked when it was published: was gristmill changed since?".into(),
+            },
+        })
+    }
+
+    /// Asks the component of a pin for its plan, under the limits of its pins.
+    pub async fn plan(
+        &self,
+        stage: Stage,
+        pin: &Pin,
+        pins: &Pins,
+        input: &SchemaRef,
+        dictionaries: &Dictionaries,
+    ) -> Result<PlannedStage, Unfit> {
         let bytes = self.content.get(ContentKind::Component, pin.component).await?;
-        let unusable = |detail: String| StoreError::Damaged {
-            what: format!("the stored component {} ({})", pin.label, pin.component.short()),
-            detail,
-            hint: "it worked when it was published: was gristmill changed since?".into(),
-        };
         let host = match pins.limits {
             None => self.host.clone(),
-            Some(limits) => self.host.with_limits(host_limits(limits)).map_err(|e| unusable(e.to_string()))?,
+            Some(limits) => self.host.with_limits(host_limits(limits))?,
         };
-        let plan = || {
-            let component = host.load(&bytes).map_err(|e| unusable(e.to_string()))?;
-            host.plan(&component, stage, &pin.config, input, dictionaries).map_err(|e| unusable(e.to_string()))
-        };
-        tokio::task::block_in_place(plan)
+        tokio::task::block_in_place(|| {
+            let component = host.load(&bytes)?;
+            Ok(host.plan(&component, stage, &pin.config, input, dictionaries)?)
+        })
     }
 
     /// The dictionaries of some pins.
@@ -214,10 +249,20 @@ impl Loader {
 }
 
 /// What a version's definition says of keys.
-#[derive(Deserialize)]
-struct Keys {
-    identity: Vec<String>,
-    source_version: VersionSource,
+#[derive(Debug, Deserialize)]
+pub(crate) struct Keys {
+    pub identity: Vec<String>,
+    pub source_version: VersionSource,
+}
+
+impl Keys {
+    pub fn of(row: &TaskVersionRow) -> Result<Self, StoreError> {
+        serde_json::from_value(row.definition.clone()).map_err(|e| StoreError::Damaged {
+            what: format!("version {} of task {}", row.version, row.task_id),
+            detail: e.to_string(),
+            hint: "the state was changed by hand: restore it from a backup".into(),
+        })
+    }
 }
 
 /// Absolute, so that a version can be loaded from anywhere.

@@ -7,19 +7,26 @@
 
 mod adopt;
 mod check;
+mod deploy;
 mod difference;
 pub mod dictionary;
+mod find;
 mod loader;
 mod migration;
+mod place;
 mod resolve;
 mod rollback;
 mod targets;
 
 pub use adopt::adopt;
 pub use check::{Checked, History, check};
+pub use deploy::{Candidate, Judgement, PlannedFor, Uses, deploy, judge_candidate};
 pub use difference::{Difference, Subject, differences, shown_pin};
-pub use loader::Loader;
+pub use find::find_component;
+pub(crate) use loader::Keys;
+pub use loader::{Loader, Unfit};
 pub use migration::{MigrationPlan, NextPipeline, plan_migration};
+pub use place::{Place, PlaceChoice};
 pub use resolve::{ComponentFolders, Known, Resolved, resolve};
 pub use rollback::{Aspect, Found, Judged, can_roll_back, roll_back};
 pub use targets::Targets;
@@ -127,7 +134,12 @@ pub async fn publish(
         return Ok(in_force);
     }
     store(pipeline, &checked, state, content).await?;
-    Ok(state.publish(&new, base).await?)
+    let version = state.publish(&new, base).await?;
+    // Until now nothing may have named them: what was there already may have been removed in between.
+    for (kind, bytes) in checked.resolved.contents.values() {
+        content.put(*kind, bytes.clone()).await?;
+    }
+    Ok(version)
 }
 
 fn snapshot<'a>(

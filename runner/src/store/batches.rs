@@ -267,6 +267,14 @@ impl BatchStore {
         }
     }
 
+    /// The keys of all objects that a READY or COMMITTED batch needs. A replay's batch may need those of an earlier one.
+    pub async fn needs(&self, row: &BatchRow) -> Result<(Manifest, Vec<String>), StoreError> {
+        let manifest = self.manifest(row).await?;
+        let mut keys = vec![manifest_key(&folder_of(row)), manifest.data_uri.clone()];
+        keys.extend(manifest.raw.as_ref().map(|raw| raw.uri.clone()));
+        Ok((manifest, keys))
+    }
+
     /// Throws away a batch that never became READY: first its files, then its row, so that a crash in between leaves a
     /// row that is thrown away again.
     pub async fn discard(&self, tenure: &Tenure, row: &BatchRow) -> Result<(), StoreError> {
@@ -284,6 +292,17 @@ const BUG: &str = "this is a bug in gristmill: please report it";
 /// Where the files of a batch lie, below the store's root.
 fn folder(task: &TaskId, epoch: Epoch, partition: &PartitionId, batch_id: BatchId) -> String {
     format!("batches/{task}/{epoch}/{partition}/{batch_id}")
+}
+
+/// The batch that an object belongs to, if its key is that of a batch's file.
+pub fn batch_of_key(key: &str) -> Option<BatchId> {
+    let mut parts = key.split('/');
+    if parts.next() != Some("batches") {
+        return None;
+    }
+    let batch_id = parts.nth(3)?.parse().ok()?;
+    parts.next().filter(|_| parts.next().is_none())?;
+    Some(batch_id)
 }
 
 fn folder_of(row: &BatchRow) -> String {

@@ -18,7 +18,7 @@ pub use batches::{BatchStore, ReadyBatch};
 pub use commit::CommitPermit;
 pub use content::ContentStore;
 pub use error::StoreError;
-pub use objects::Objects;
+pub use objects::{Listed, Objects};
 pub use raw::RawRows;
 pub use state::StateStore;
 

@@ -133,13 +133,11 @@ impl Checker<'_> {
             return None;
         };
         if !valid_name(name) {
-            let hint = "a component's name has 1 to 64 of a-z, 0-9, `-` and `_`, starting with a letter or digit";
-            self.refuse(text.span, format!("`{shown}` is not a component"), hint);
+            self.refuse(text.span, format!("`{shown}` is not a component"), NAME_RULE);
             return None;
         }
         if !valid_version(version) {
-            let hint = "a version has three numbers: `0.1.0`, or `0.1.0-rc.1` before a release";
-            self.refuse(text.span, format!("`{shown}` has no valid version"), hint);
+            self.refuse(text.span, format!("`{shown}` has no valid version"), VERSION_RULE);
             return None;
         }
         Some(ComponentRef::Label { name: name.to_owned(), version: version.to_owned() })
@@ -178,6 +176,19 @@ impl Checker<'_> {
         Some(GuestLimits { deadline: deadline?, memory_max_bytes: memory?, output_max_bytes: output? })
     }
 }
+
+/// Whether a name and a version make a label; the rule that one of them breaks.
+pub(in crate::config) fn label_rule(name: &str, version: &str) -> Result<(), &'static str> {
+    match (valid_name(name), valid_version(version)) {
+        (true, true) => Ok(()),
+        (false, _) => Err(NAME_RULE),
+        (true, false) => Err(VERSION_RULE),
+    }
+}
+
+const NAME_RULE: &str =
+    "a component's name has 1 to 64 of a-z, 0-9, `-` and `_`, starting with a letter or digit";
+const VERSION_RULE: &str = "a version has three numbers: `0.1.0`, or `0.1.0-rc.1` before a release";
 
 /// The rule for names that become parts of paths and keys.
 fn valid_name(name: &str) -> bool {

@@ -17,4 +17,5 @@ pub use anew::{Anew, Rewritten, begin, resume};
 pub use elsewhere::{Elsewhere, elsewhere};
 pub(super) use scope::repinned;
 pub use scope::{Bound, PinChoice, Scope, check_chains};
+pub(super) use verify::page_of;
 pub use verify::{Different, Verified, verify};

@@ -155,7 +155,7 @@ pub(super) fn renormalize(normalizer: &Normalizer, raw: RawRows, manifest: &Mani
 }
 
 /// A page as normalize takes it; where it stood in the source no longer matters.
-pub(super) fn page_of(raw: RawRows) -> Page {
+pub(in crate::drive) fn page_of(raw: RawRows) -> Page {
     Page {
         rows: raw.rows,
         operations: raw.operations,

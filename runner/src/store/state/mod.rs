@@ -8,6 +8,7 @@ mod checkpoint;
 mod dead_letter;
 mod epoch;
 mod lease;
+mod references;
 mod schema_change;
 mod task;
 
@@ -16,6 +17,7 @@ pub use checkpoint::Resume;
 pub use dead_letter::{DeadLetterRow, Failure, LetterFilter, Totals};
 pub use epoch::{EpochKind, EpochRow, EpochState, ReplayPlan};
 pub use lease::{LeaseRow, Refusal};
+pub use references::Named;
 pub use schema_change::{NewSchemaChange, Recorded, SchemaChangeRow};
 pub use task::{Adopted, Base, FrozenSchema, FrozenSource, LabelRow, NewVersion, SchemaRow, TaskVersionRow};
 
