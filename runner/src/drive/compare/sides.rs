@@ -210,7 +210,7 @@ fn refused_at(stage: Stage, mut made: Mapped) -> Mapped {
 
 /// Records as the rows of one output.
 fn as_mapped(normalized: Normalized) -> Mapped {
-    let Normalized { records, dead_letters, messages } = normalized;
+    let Normalized { records, dead_letters, messages, .. } = normalized;
     let ChangeRecords { rows, operations, versions } = records;
     let digest = digest_outputs([(RECORDS, &rows, &operations, &versions)].into_iter());
     let count = rows.num_rows();
