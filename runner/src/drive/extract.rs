@@ -38,6 +38,8 @@ pub(super) struct Extraction {
     pub epoch: Epoch,
     pub progress: Arc<Progress>,
     pub spool: PathBuf,
+    /// Of the last page, most records were refused.
+    pub mostly_refused: bool,
     /// Read by the caller at the end, however that comes.
     pub done: Arc<Mutex<Extracted>>,
 }
@@ -130,7 +132,8 @@ impl Extraction {
     /// Too many records that are refused for one column are a sign that the column is of another type now.
     async fn or_type_change(&mut self, error: RunError) -> Result<RunError, RunError> {
         let RunError::TooManyDeadLetters { examples, .. } = &error else { return Ok(error) };
-        let found = schema::unreadable_column(examples).filter(|_| self.sequence > Sequence::new(0));
+        let found = schema::unreadable_column(examples);
+        let found = found.filter(|_| self.mostly_refused && self.sequence > Sequence::new(0));
         let Some((object, column)) = found else { return Ok(error) };
         let Ok(observed) = self.source.observe(&object).await else { return Ok(error) };
         match schema::with_column(&self.published.source_schema, &observed, &column) {
@@ -179,6 +182,7 @@ impl Extraction {
             tracing::info!(stage = "normalize", message);
         }
         let dead_letters = normalized.dead_letters;
+        self.mostly_refused = dead_letters.len() as u64 * 2 > read;
         self.budget.admit_page(read, dead_letters.len() as u64).map_err(|reason| RunError::TooManyDeadLetters {
             reason,
             examples: dead_letters.iter().take(EXAMPLES).cloned().collect(),

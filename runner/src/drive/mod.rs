@@ -212,6 +212,7 @@ async fn drive(run: Run, sink: Box<dyn Sink>, summary: &mut Summary) -> Result<(
             epoch,
             progress: progress.clone(),
             spool: spool.clone(),
+            mostly_refused: false,
             done: Arc::default(),
         };
         let ended = match held {
