@@ -341,6 +341,30 @@ fn a_rollback_that_does_not_fit_is_refused_with_each_reason() {
     assert!(message(&unknown).contains("no version 7"), "{}", unknown.stdout);
 }
 
+/// While the target waits to be rebuilt for the version in force, no other one can overtake it.
+#[test]
+fn a_version_that_waits_for_its_target_is_not_overtaken() {
+    let workspace = orders::workspace("");
+    workspace.write("data/a.csv", lines(0..3, "a", 1));
+    gristmill(&workspace, &["run", "--once", "pipeline.yaml"]).expect(0);
+    let next = orders::pipeline("transforms: { migrate: { orders-v1: identity@0.1.0 } }\n")
+        .replace("orders-v1\nsource", "orders-v2\nsource")
+        .replace("identity: [id]", "identity: [id, name]");
+    workspace.write("next.yaml", &next);
+    workspace.write("later.yaml", next + "batch: { max_rows: 7 }\n");
+    workspace.gristmill(&["schema", "plan", "next.yaml"]).expect(0);
+    workspace.gristmill(&["schema", "validate", "orders"]).expect(0);
+    let back = workspace.gristmill(&["rollback", "orders", "--to", "1", "--json"]).expect(3);
+    let failed: Vec<String> = failed_checks(&back).into_iter().map(|(aspect, _)| aspect).collect();
+    assert_eq!(failed, ["identity", "change"], "{}", back.stdout);
+    let on = workspace.gristmill(&["publish", "later.yaml", "--json"]).expect(3);
+    assert!(message(&on).contains("holds the task"), "{}", on.stdout);
+    workspace.gristmill(&["publish", "next.yaml"]).expect(0);
+    assert_eq!(workspace.state::<i64>("SELECT max(version) FROM task_version"), 2, "nothing was published");
+    workspace.gristmill(&["schema", "resume", "orders"]).expect(0);
+    workspace.gristmill(&["publish", "later.yaml"]).expect(0);
+}
+
 /// A run that is asked to take a version whose component was damaged since stops before it reads on.
 #[test]
 fn a_version_whose_code_is_damaged_stops_the_task_before_it_reads() {

@@ -1,11 +1,11 @@
 //! `gristmill publish`.
 
 use super::Common;
-use super::output::{Answer, Failure};
+use super::output::{Answer, Exit, Failure};
 use super::setup::{self, Stores};
 use crate::connect;
 use crate::drive::RunError;
-use crate::publish::{self, Difference, History, Intent, Known, differences};
+use crate::publish::{self, Difference, History, Intent, Known, Standing, differences};
 use crate::store::state::TaskVersionRow;
 use gristmill_core::id::{TaskId, TaskVersion};
 use serde_json::json;
@@ -26,6 +26,20 @@ pub async fn publish(common: &Common, args: Args) -> Result<Answer, Failure> {
     let known = stores.as_ref().map(|s| Known { state: &s.state, content: &s.content });
     let host = setup::host(common, Some(&pipeline))?;
     let checked = publish::check(&pipeline, &host, &components, known, scratch.path(), History::Same).await?;
+
+    if let (Some(stores), Some(latest)) = (&stores, checked.base.0)
+        && let Some(row) = stores.state.task_version(&pipeline.task, latest).await?
+        && let Some(why) = publish::held_by(&stores.state, &row).await?
+        && publish::standing(&pipeline, &checked, &stores.state).await? != Standing::InForce(latest)
+    {
+        return Err(Failure::Message {
+            exit: Exit::Person,
+            what: why,
+            fate: Some("nothing was published".into()),
+            hint: format!("carry it out with `gristmill schema resume {}`, or plan another way with `gristmill schema plan`", pipeline.task),
+        });
+    }
+
     // A running worker takes the version as it is: what would stop it there is said here.
     connect::check_target(&pipeline, &checked.outputs)
         .await

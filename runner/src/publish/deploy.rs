@@ -211,7 +211,7 @@ impl Trial<'_> {
                 let Some(link) = row.pins.migrate.get(from) else { return Ok(()) };
                 let wanted = loader.schema(&link.to).await?;
                 let problem = match from_arrow(records) {
-                    Ok(gives) => wanted.differences(&gives).join("; "),
+                    Ok(gives) => wanted.differences(&gives.ordered_as(&wanted)).join("; "),
                     Err(e) => format!("they cannot be stored: {e}"),
                 };
                 if !problem.is_empty() {

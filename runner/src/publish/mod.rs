@@ -28,7 +28,7 @@ pub use loader::{Loader, Unfit};
 pub use migration::{MigrationPlan, NextPipeline, plan_migration};
 pub use place::{Place, PlaceChoice};
 pub use resolve::{ComponentFolders, Known, Resolved, resolve};
-pub use rollback::{Aspect, Found, Judged, can_roll_back, roll_back};
+pub use rollback::{Aspect, Found, Judged, can_roll_back, held_by, roll_back};
 pub use targets::Targets;
 
 use crate::config::{At, Diagnoses, Pipeline, SchemaChanges, SourceConfig};

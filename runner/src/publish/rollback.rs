@@ -8,10 +8,10 @@ use super::check::{History, moved};
 use super::{Loader, Targets};
 use crate::config::Pipeline;
 use crate::connect;
-use crate::drive::RunError;
+use crate::drive::{RunError, is_held};
 use crate::record::OutputSchema;
 use crate::sink::SinkError;
-use crate::store::StoreError;
+use crate::store::{StateStore, StoreError};
 use crate::store::state::{Base, NewVersion, TaskVersionRow};
 use gristmill_core::id::TaskVersion;
 use gristmill_core::schema_change::Policy;
@@ -34,6 +34,8 @@ pub enum Aspect {
     Target,
     /// The source still has the columns that it reads.
     Source,
+    /// No schema change holds the task at the version that is in force.
+    Change,
 }
 
 impl Aspect {
@@ -45,6 +47,7 @@ impl Aspect {
             Self::Identity => "identity",
             Self::Target => "target",
             Self::Source => "source",
+            Self::Change => "change",
         }
     }
 }
@@ -120,7 +123,28 @@ pub async fn can_roll_back(
             Err(_) => Found::Unknown("the pipeline cannot be read".into()),
         },
     });
+    let waits = held_by(&loader.state, latest).await?;
+    judged.push(Judged {
+        aspect: Aspect::Change,
+        found: match waits {
+            None => Found::Fits("no schema change waits for the target".into()),
+            Some(why) => Found::Fails(vec![why]),
+        },
+    });
     Ok(judged)
+}
+
+/// Why no other version can be published now: batches wait for a target that is to be rebuilt for the latest one.
+pub async fn held_by(state: &StateStore, latest: &TaskVersionRow) -> Result<Option<String>, StoreError> {
+    if !is_held(state, &latest.task_id, latest.version).await? {
+        return Ok(None);
+    }
+    let change = state.open_schema_change(&latest.task_id).await?;
+    let id = change.map_or_else(String::new, |change| format!(" {}", change.id));
+    Ok(Some(format!(
+        "schema change{id} holds the task: the target is to be rebuilt for version {}, and batches may wait for it",
+        latest.version
+    )))
 }
 
 /// Publishes the snapshot of `to` again, unless another version than `latest` is in force by now.
