@@ -8,8 +8,8 @@ use crate::sink::{Guarantee, Sink, SinkError};
 use crate::source::files::{self, CsvOptions, FilesOptions, FilesRereader, FilesRoot, FilesSource, open_store};
 use crate::source::{Rereader, Source, SourceError};
 use arrow::datatypes::SchemaRef;
-use gristmill_core::id::PartitionId;
 use gristmill_core::cursor::Cursor;
+use gristmill_core::id::PartitionId;
 use gristmill_core::schema::Schema;
 use object_store::memory::InMemory;
 use std::collections::BTreeMap;
@@ -110,7 +110,9 @@ pub fn sink_elsewhere(pipeline: &Pipeline, into: &str) -> Result<Box<dyn Sink>, 
             Ok(Box::new(SqliteSink::new(SqliteSinkOptions { path: other })))
         }
         SinkConfig::Parquet { url, .. } if into.contains("://") => {
-            refuse_same(matches!(url, Location::Url(url) if url.as_str().trim_end_matches('/') == into.trim_end_matches('/')))?;
+            refuse_same(
+                matches!(url, Location::Url(url) if url.as_str().trim_end_matches('/') == into.trim_end_matches('/')),
+            )?;
             let (store, prefix) = open_store(into).map_err(|e| SinkError::Mismatch { what: e.what, hint: e.hint })?;
             Ok(Box::new(ParquetSink::new(ParquetSinkOptions { store, prefix })))
         }

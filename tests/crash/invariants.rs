@@ -59,7 +59,10 @@ pub fn hold(workspace: &Workspace, target: Target) {
     }
 
     // One history is in force.
-    assert!(list("SELECT task_id FROM epoch WHERE state = 'IN_FORCE' GROUP BY task_id, partition_id HAVING count(*) > 1").is_empty());
+    assert!(
+        list("SELECT task_id FROM epoch WHERE state = 'IN_FORCE' GROUP BY task_id, partition_id HAVING count(*) > 1")
+            .is_empty()
+    );
 
     // No token is larger than the lease's.
     let newest = "(SELECT max(fencing_token) FROM lease)";

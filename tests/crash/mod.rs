@@ -128,7 +128,9 @@ fn passes(target: Target, point: FaultPoint) -> bool {
     use FaultPoint::*;
     match point {
         // These are of replays and schema changes: see `replays`.
-        SinkSwapBefore | SinkSwapAfter | ReplayBeginBefore | ReplayBeginAfter | ReplayEndBefore | ReplayEndAfter => false,
+        SinkSwapBefore | SinkSwapAfter | ReplayBeginBefore | ReplayBeginAfter | ReplayEndBefore | ReplayEndAfter => {
+            false
+        }
         SchemaChangeBefore | SchemaChangeAfter => false,
         DeadLettersBefore | DeadLettersAfter => false,
         SinkDataBefore | SinkDataAfter => target == Target::Parquet,

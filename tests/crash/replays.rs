@@ -127,7 +127,8 @@ fn migrations() {
         use FaultPoint::*;
         let changes: &[FaultPoint] = &[SchemaChangeBefore, SchemaChangeAfter];
         let planning = changes.iter().map(|point| (plan, *point, &[1_u32, 2, 3][..]));
-        let validating = [SchemaFreezeAfter, TaskVersionBefore, TaskVersionAfter, SchemaChangeBefore, SchemaChangeAfter];
+        let validating =
+            [SchemaFreezeAfter, TaskVersionBefore, TaskVersionAfter, SchemaChangeBefore, SchemaChangeAfter];
         let validating = validating.into_iter().map(|point| (validate, point, &[1_u32][..]));
         let resuming = points(target, &[SinkSwapBefore, SinkSwapAfter, SchemaChangeBefore, SchemaChangeAfter]);
         let resuming = resuming.into_iter().map(|(point, nths)| (resume, point, nths));

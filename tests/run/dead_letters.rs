@@ -153,7 +153,8 @@ fn the_command_line_lists_shows_and_discards() {
 
     dlq(&workspace, &["replay", "orders", "4"]).expect(1);
     let show = workspace.gristmill(&["dlq", "show", "4"]).expect(0).stdout;
-    for part in ["4 of orders, open", "a.csv:6, record 4 of file version 1", "first failure", "last failure", "amount"] {
+    for part in ["4 of orders, open", "a.csv:6, record 4 of file version 1", "first failure", "last failure", "amount"]
+    {
         assert!(show.contains(part), "{part}: {show}");
     }
     assert!(!show.contains("SECRET") && !show.contains("x1"), "no value is shown: {show}");
@@ -349,10 +350,8 @@ fn a_letter_that_fails_elsewhere_stays_one_letter() {
     publish(&workspace, hostile(Target::Sqlite, "normalize", "trap-on-poison", ""));
     dlq(&workspace, &["replay", "orders"]).expect(1);
     assert_eq!(letters(&workspace), ["1 open rejected→poison-row 1", "2 open rejected→poison-row 1"]);
-    let both = hostile(Target::Sqlite, "normalize", "behave", "").replace(
-        "  limits:",
-        "  map: { component: hostile@0.1.0, config: { do: reject-poison } }\n  limits:",
-    );
+    let both = hostile(Target::Sqlite, "normalize", "behave", "")
+        .replace("  limits:", "  map: { component: hostile@0.1.0, config: { do: reject-poison } }\n  limits:");
     // Its output is a table of its own, beside that of a task without a mapper.
     publish(&workspace, both);
     dlq(&workspace, &["replay", "orders"]).expect(1);
@@ -382,7 +381,8 @@ fn batches_of_letters_keep_to_the_limits_of_the_version() {
     let workspace = Workspace::new();
     workspace.write("pipeline.yaml", strict(""));
     for file in 0..3 {
-        let rows = (0..5).fold(HEADER.to_owned(), |text, id| text + &bad(file * 10 + id) + &line(file * 10 + id + 5, "good", 1));
+        let rows = (0..5)
+            .fold(HEADER.to_owned(), |text, id| text + &bad(file * 10 + id) + &line(file * 10 + id + 5, "good", 1));
         workspace.write(&format!("data/{file}.csv"), rows);
     }
     workspace.run().expect(0);
@@ -390,7 +390,11 @@ fn batches_of_letters_keep_to_the_limits_of_the_version() {
     let done = dlq(&workspace, &["replay", "orders"]).expect(0).result();
     assert_eq!(done["replayed"], 15);
     let batches = "SELECT group_concat(record_count) FROM (SELECT record_count FROM batch WHERE partition_id = 'dead-letters' ORDER BY sequence)";
-    assert_eq!(workspace.state::<String>(batches), "4,4,4,3", "several letters travel together, whatever file they are of");
+    assert_eq!(
+        workspace.state::<String>(batches),
+        "4,4,4,3",
+        "several letters travel together, whatever file they are of"
+    );
     assert_eq!(ids(&workspace).len(), 30);
 }
 
@@ -443,7 +447,8 @@ fn a_rebuild_takes_replayed_letters_along() {
         workspace.run().expect(0);
         workspace.gristmill(&["replay", "orders", "--pins", "current"]).expect(0);
         // What map refused is in its own batch, which the rebuild maps anyway.
-        let taken = "SELECT count(*) FROM batch r JOIN batch d ON d.batch_id = r.replay_of AND d.partition_id = 'dead-letters'
+        let taken =
+            "SELECT count(*) FROM batch r JOIN batch d ON d.batch_id = r.replay_of AND d.partition_id = 'dead-letters'
                      WHERE r.partition_id = 'all' AND r.epoch = 2 AND r.state = 'COMMITTED'";
         assert_eq!(workspace.state::<i64>(taken), carried, "{stage}");
         assert_eq!(workspace.state::<i64>("SELECT count(*) FROM batch WHERE epoch = 2"), 2 + carried, "{stage}");
@@ -452,7 +457,11 @@ fn a_rebuild_takes_replayed_letters_along() {
         publish(&workspace, hostile(target, stage, "reject-poison", "batch: { max_rows: 100 }\n"));
         workspace.write("data/c.csv", "value\nx0\npoison\n");
         assert_eq!(workspace.run().expect(0).result()["summary"]["recordsRead"], 2, "{stage}");
-        assert_eq!(dlq(&workspace, &["replay", "orders", "--version", "2"]).expect(0).result()["replayed"], 1, "{stage}");
+        assert_eq!(
+            dlq(&workspace, &["replay", "orders", "--version", "2"]).expect(0).result()["replayed"],
+            1,
+            "{stage}"
+        );
         let epochs = "SELECT group_concat(epoch) FROM (SELECT epoch FROM batch WHERE partition_id = 'dead-letters' ORDER BY epoch)";
         assert_eq!(workspace.state::<String>(epochs), "1,2", "{stage}");
         let verified = workspace.gristmill(&["replay", "orders", "--verify", "--json"]).expect(0).result();

@@ -39,7 +39,8 @@ fn a_component_is_planned_for_what_it_will_serve_and_stored_under_its_label() {
     workspace.variant("1.1.0", "u");
     let deployed = deploy(&workspace, "components/variant@1.1.0.wasm", &[]).expect(0).result();
     assert_eq!((&deployed["label"], &deployed["stored"]), (&json!("variant@1.1.0"), &json!(true)));
-    let planned = json!([{ "task": "orders", "version": 1, "place": "map", "schema": "orders-v1", "outputs": ["orders"] }]);
+    let planned =
+        json!([{ "task": "orders", "version": 1, "place": "map", "schema": "orders-v1", "outputs": ["orders"] }]);
     assert_eq!(deployed["planned"], planned);
     assert_eq!(workspace.state::<i64>("SELECT max(version) FROM task_version"), 1, "no task runs it yet");
 
@@ -55,7 +56,10 @@ fn a_component_is_planned_for_what_it_will_serve_and_stored_under_its_label() {
         let all = listed["components"].as_array().unwrap();
         all.iter().find(|c| c["label"] == label).unwrap_or_else(|| panic!("{label}: {listed:#}")).clone()
     };
-    assert_eq!(of("variant@1.0.0")["usedBy"], json!([{ "task": "orders", "version": 1, "place": "map", "inForce": false }]));
+    assert_eq!(
+        of("variant@1.0.0")["usedBy"],
+        json!([{ "task": "orders", "version": 1, "place": "map", "inForce": false }])
+    );
     assert_eq!(of("variant@1.1.0")["usedBy"][0]["inForce"], true);
     let shown = gristmill(&workspace, &["transform", "show", "variant@1.1.0"]).expect(0).result();
     assert_eq!((&shown["digest"], &shown["intact"]), (&deployed["digest"], &json!(true)));
@@ -80,15 +84,22 @@ fn a_fresh_state_takes_a_component_too() {
 #[test]
 fn everything_that_is_wrong_is_listed_and_nothing_is_stored() {
     let workspace = workspace(&["a"]);
-    let imports = wat::parse_str(r#"(component (import "wasi:clocks/wall-clock@0.2.0" (instance (export "now" (func (result u64))))))"#);
+    let imports = wat::parse_str(
+        r#"(component (import "wasi:clocks/wall-clock@0.2.0" (instance (export "now" (func (result u64))))))"#,
+    );
     let cases: [(&str, Vec<u8>, &[&str]); 5] = [
-        ("no-world@1.0.0", wat::parse_str("(component)").unwrap(), &["does not export gristmill:transform/transform@0.1.0"]),
+        (
+            "no-world@1.0.0",
+            wat::parse_str("(component)").unwrap(),
+            &["does not export gristmill:transform/transform@0.1.0"],
+        ),
         ("imports@1.0.0", imports.unwrap(), &["imports wasi:clocks/wall-clock@0.2.0#now"]),
         ("core@1.0.0", b"\0asm\x01\0\0\0".to_vec(), &["core module"]),
         ("large@1.0.0", vec![0; (64 << 20) + 1], &["more than"]),
         ("broken@1.0", b"not wasm".to_vec(), &["a version has three numbers", "not WebAssembly"]),
     ];
-    let stored = || (workspace.files(".gristmill/store/components"), workspace.state::<i64>("SELECT count(*) FROM component"));
+    let stored =
+        || (workspace.files(".gristmill/store/components"), workspace.state::<i64>("SELECT count(*) FROM component"));
     let before = stored();
     for (label, bytes, said) in cases {
         let file = format!("built/{label}.wasm");
@@ -96,7 +107,10 @@ fn everything_that_is_wrong_is_listed_and_nothing_is_stored() {
         let answer = deploy(&workspace, &file, &[]).expect(2);
         let problems = problems(&answer);
         for said in said {
-            assert!(problems.iter().any(|problem| problem.contains(said)), "{label} should say `{said}`: {problems:#?}");
+            assert!(
+                problems.iter().any(|problem| problem.contains(said)),
+                "{label} should say `{said}`: {problems:#?}"
+            );
         }
         let text = workspace.gristmill(&["transform", "deploy", &file]).expect(2).stderr;
         assert!(said.iter().all(|said| text.contains(said)) && text.contains("nothing was stored"), "{text}");
@@ -108,7 +122,10 @@ fn everything_that_is_wrong_is_listed_and_nothing_is_stored() {
     let found = problems(&deploy(&workspace, "built/variant@1.0.0.wasm", &[]).expect(2));
     assert_eq!(found.len(), 2, "{found:#?}");
     assert!(found[0].contains("a label never moves"), "{found:#?}");
-    assert!(found[1].contains("for orders version 1, map (orders-v1)") && found[1].contains("no_such_column"), "{found:#?}");
+    assert!(
+        found[1].contains("for orders version 1, map (orders-v1)") && found[1].contains("no_such_column"),
+        "{found:#?}"
+    );
     // An identity that the target needs.
     workspace.variant("2.1.0", "i");
     let found = problems(&deploy(&workspace, "components/variant@2.1.0.wasm", &[]).expect(2));
@@ -153,7 +170,8 @@ fn two_versions_are_compared_on_stored_batches() {
     workspace.variant("1.1.0", "udrxc");
     let found = diff(&workspace, &["variant@1.0.0", "variant@1.1.0"], 1);
     let output = &found["outputs"]["orders"];
-    let counts = ["oldRows", "newRows", "equal", "changed", "added", "removed"].map(|key| output[key].as_u64().unwrap());
+    let counts =
+        ["oldRows", "newRows", "equal", "changed", "added", "removed"].map(|key| output[key].as_u64().unwrap());
     assert_eq!(counts, [15, 14, 1, 12, 1, 2], "{output:#}");
     assert_eq!(output["columns"], json!({ "name": 12 }));
     assert_eq!(output["schema"], json!(["column `length` is new: int32"]));
@@ -176,13 +194,25 @@ fn two_versions_are_compared_on_stored_batches() {
     assert_eq!(last["records"], 10);
     assert_eq!(diff(&workspace, &["variant@1.0.0", "variant@1.1.0", "--from", "1", "--to", "1"], 1)["records"], 5);
     let text = workspace.gristmill(&[
-        "transform", "diff", "variant@1.0.0", "variant@1.1.0", "--task", "orders", "--components", "components",
+        "transform",
+        "diff",
+        "variant@1.0.0",
+        "variant@1.1.0",
+        "--task",
+        "orders",
+        "--components",
+        "components",
     ]);
     let text = text.expect(1).stdout;
-    for said in ["name differs in 12", "name: ann → ANN", "map unwanted: 1 more (row 3 of", "different", "records/s"] {
+    for said in ["name differs in 12", "name: ann → ANN", "map unwanted: 1 more (row 3 of", "different", "records/s"]
+    {
         assert!(text.contains(said), "it should say `{said}`:\n{text}");
     }
-    assert_eq!(workspace.state::<i64>("SELECT count(*) FROM component WHERE label <> 'variant@1.0.0'"), 0, "nothing is stored");
+    assert_eq!(
+        workspace.state::<i64>("SELECT count(*) FROM component WHERE label <> 'variant@1.0.0'"),
+        0,
+        "nothing is stored"
+    );
 }
 
 #[test]
@@ -190,8 +220,15 @@ fn values_of_redacted_columns_are_never_shown() {
     let workspace = workspace(&["hunter2", "swordfish"]);
     workspace.variant("1.1.0", "u");
     let shown = |args: &[&str]| {
-        let args = [&["transform", "diff", "variant@1.0.0", "variant@1.1.0", "--task", "orders", "--components", "components"], args].concat();
-        let (text, json) = (workspace.gristmill(&args).expect(1).stdout, workspace.gristmill(&[args.as_slice(), &["--json"]].concat()).expect(1).stdout);
+        let args = [
+            &["transform", "diff", "variant@1.0.0", "variant@1.1.0", "--task", "orders", "--components", "components"],
+            args,
+        ]
+        .concat();
+        let (text, json) = (
+            workspace.gristmill(&args).expect(1).stdout,
+            workspace.gristmill(&[args.as_slice(), &["--json"]].concat()).expect(1).stdout,
+        );
         text + &json
     };
     assert!(shown(&[]).contains("hunter2"), "without a rule values are shown");
@@ -233,13 +270,19 @@ fn normalize_is_compared_on_pages_and_migrate_on_older_batches() {
     let workspace = orders::workspace("");
     workspace.variant("1.0.0", "");
     workspace.variant("1.1.0", "ur");
-    let normalized = |version: &str, extra: &str| orders::pipeline(&format!("transforms: {{ normalize: variant@{version} }}\n{extra}"));
+    let normalized = |version: &str, extra: &str| {
+        orders::pipeline(&format!("transforms: {{ normalize: variant@{version} }}\n{extra}"))
+    };
     workspace.write("pipeline.yaml", normalized("1.0.0", ""));
     workspace.write("data/a.csv", orders::HEADER.to_owned() + &line(0, "a", 1) + &line(1, "reject", 1));
     gristmill(&workspace, &["run", "--once", "pipeline.yaml"]).expect(0);
     let args = ["transform", "diff", "variant@1.0.0", "variant@1.1.0", "--task", "orders"];
     let refused = gristmill(&workspace, &args).expect(2);
-    assert!(refused.json()["error"]["message"].as_str().unwrap().contains("1 of 1 batches do not have the page"), "{}", refused.stdout);
+    assert!(
+        refused.json()["error"]["message"].as_str().unwrap().contains("1 of 1 batches do not have the page"),
+        "{}",
+        refused.stdout
+    );
 
     workspace.write("pipeline.yaml", normalized("1.0.0", "keep_raw: true\n"));
     workspace.write("data/b.csv", orders::HEADER.to_owned() + &line(2, "b", 1) + &line(3, "reject", 1));
@@ -250,10 +293,14 @@ fn normalize_is_compared_on_pages_and_migrate_on_older_batches() {
     assert_eq!((output["changed"].as_u64(), output["removed"].as_u64()), (Some(1), Some(1)), "{output:#}");
     assert_eq!(found["rejects"][0]["refusedAt"], "normalize");
     let position = &found["rejects"][0]["appearAt"][0]["position"];
-    assert_eq!((&position["in"], &position["object"], &position["line"]), (&json!("source"), &json!("b.csv"), &json!(3)));
+    assert_eq!(
+        (&position["in"], &position["object"], &position["line"]),
+        (&json!("source"), &json!("b.csv"), &json!(3))
+    );
 
     // Batches of the first schema come to the second through the link.
-    let migrated = orders::pipeline("transforms: { migrate: { orders-v1: variant@1.0.0 } }\n").replace("schema: orders-v1", "schema: orders-v2");
+    let migrated = orders::pipeline("transforms: { migrate: { orders-v1: variant@1.0.0 } }\n")
+        .replace("schema: orders-v1", "schema: orders-v2");
     workspace.write("pipeline.yaml", migrated);
     gristmill(&workspace, &["publish", "pipeline.yaml"]).expect(0);
     let found = diff(&workspace, &["variant@1.0.0", "variant@1.1.0"], 1);

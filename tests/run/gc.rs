@@ -160,7 +160,11 @@ fn what_killed_runs_and_quarantine_leave_goes() {
     assert_eq!(reasons(&gc(&workspace, &[])), ["never-ready".to_owned()].into());
     let swept = gc(&workspace, &["--yes"]);
     assert_eq!(swept["removed"]["spared"], json!([]), "{swept:#}");
-    assert_eq!(workspace.state::<i64>("SELECT count(*) FROM batch WHERE state = 'WRITING'"), 0, "its row went with its files");
+    assert_eq!(
+        workspace.state::<i64>("SELECT count(*) FROM batch WHERE state = 'WRITING'"),
+        0,
+        "its row went with its files"
+    );
     all_equal(&workspace);
 
     let mut command = workspace.command(&["run", "--once", "pipeline.yaml", "--components", "components"]);

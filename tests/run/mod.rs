@@ -13,5 +13,5 @@ mod real_data;
 mod replays;
 mod schema_changes;
 mod space;
-mod watch;
 mod versions;
+mod watch;

@@ -32,7 +32,11 @@ fn another_target_gets_the_same_rows_and_the_state_stays() {
         query.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
     };
     assert_eq!(rows("copy.db"), rows("target.db"));
-    assert_eq!(workspace.state::<i64>("SELECT count(*) FROM batch"), before, "no batch, no epoch, no checkpoint is new");
+    assert_eq!(
+        workspace.state::<i64>("SELECT count(*) FROM batch"),
+        before,
+        "no batch, no epoch, no checkpoint is new"
+    );
     workspace.gristmill(&["replay", "orders", "--into", "sqlite://target.db"]).expect(3);
 }
 

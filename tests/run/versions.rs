@@ -308,7 +308,8 @@ fn a_rollback_that_does_not_fit_is_refused_with_each_reason() {
     // A component with a flipped bit, and a dictionary that is gone.
     let files = |folder: &str| workspace.files(&format!(".gristmill/store/{folder}/sha256"));
     let digest: String = workspace.state("SELECT digest FROM component WHERE label = 'variant@1.0.0'");
-    let component = files("components").into_iter().find(|path| digest.ends_with(path.file_name().unwrap().to_str().unwrap()));
+    let component =
+        files("components").into_iter().find(|path| digest.ends_with(path.file_name().unwrap().to_str().unwrap()));
     let component = component.unwrap();
     let dictionary = files("dictionaries")[0].clone();
     let (component_bytes, dictionary_bytes) = (std::fs::read(&component).unwrap(), std::fs::read(&dictionary).unwrap());

@@ -49,7 +49,8 @@ fn what_is_edited_goes_live_and_what_is_broken_does_not() {
     workspace.write("pipeline.yaml", pipeline(1));
     workspace.write("data/a.csv", "id,fare\n1,1.00\n");
     let mut command = workspace.command(&["run", "--watch", "pipeline.yaml"]);
-    let child = command.env("GRISTMILL_LOG", "gristmill=info").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let child =
+        command.env("GRISTMILL_LOG", "gristmill=info").stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     await_that("the first file", || marks(&workspace) == [(1, 1)]);
     let versions = || workspace.state::<i64>("SELECT max(version) FROM task_version");
 

@@ -87,7 +87,8 @@ impl Started {
         let end = Instant::now() + Duration::from_secs(120);
         loop {
             let state = Connection::open(self.state().join("state.db"));
-            let committed = state.and_then(|state| state.query_row("SELECT count(*) FROM receipt", [], |row| row.get(0)));
+            let committed =
+                state.and_then(|state| state.query_row("SELECT count(*) FROM receipt", [], |row| row.get(0)));
             if committed.unwrap_or(0_i64).unsigned_abs() >= count {
                 return Ok(());
             }

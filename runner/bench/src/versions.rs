@@ -71,7 +71,12 @@ pub fn replays(places: &Places, quick: bool, report: &mut Report) -> Result<(), 
         scanned.push(read as f64 / clock.elapsed().as_secs_f64());
         verified.push(replay(places, &run.state(), rows, &["--verify"])?);
         let copy = run.folder().join(format!("copy-{round}.db"));
-        written.push(replay(places, &run.state(), rows, &["--pins", "original", "--into", &copy.display().to_string()])?);
+        written.push(replay(
+            places,
+            &run.state(),
+            rows,
+            &["--pins", "original", "--into", &copy.display().to_string()],
+        )?);
         fs::remove_file(copy)?;
     }
     for (name, rates) in [("replay.verify_over_scan", &verified), ("replay.rows_over_scan", &written)] {

@@ -148,8 +148,15 @@ mod tests {
     }
 
     fn objects() -> Vec<Object> {
-        let states = [None, Some(BatchState::Writing), Some(BatchState::Ready), Some(BatchState::Committed), Some(BatchState::Quarantined)];
-        let of_batches = states.into_iter().flat_map(|state| [true, false].map(|leased| Object::OfBatch { state, leased }));
+        let states = [
+            None,
+            Some(BatchState::Writing),
+            Some(BatchState::Ready),
+            Some(BatchState::Committed),
+            Some(BatchState::Quarantined),
+        ];
+        let of_batches =
+            states.into_iter().flat_map(|state| [true, false].map(|leased| Object::OfBatch { state, leased }));
         let others = [Object::Component, Object::Dictionary, Object::Staged, Object::Probe, Object::Foreign];
         of_batches.chain(others).collect()
     }
@@ -162,7 +169,10 @@ mod tests {
             for age in [0, 1, YOUNG_MICROS - 1] {
                 assert!(judge(Facts { written_at: Micros(NOW.0 - age), ..facts }, NOW).is_err(), "{object:?}");
             }
-            assert!(judge(Facts { written_at: Micros(NOW.0 + 1), ..facts }, NOW).is_err(), "{object:?} from the future");
+            assert!(
+                judge(Facts { written_at: Micros(NOW.0 + 1), ..facts }, NOW).is_err(),
+                "{object:?} from the future"
+            );
         }
         assert_eq!(judge(of(Object::Foreign), NOW), Err(Kept::Foreign));
     }

@@ -120,7 +120,9 @@ async fn pipeline(
 fn standing_text(standing: Standing) -> String {
     match standing {
         Standing::New { in_force: None } => "not published yet: a run does it".into(),
-        Standing::New { in_force: Some(latest) } => format!("version {latest} is in force; a run publishes this file as the next"),
+        Standing::New { in_force: Some(latest) } => {
+            format!("version {latest} is in force; a run publishes this file as the next")
+        }
         Standing::InForce(version) => format!("this file is version {version}, which is in force"),
         Standing::Older { is, in_force } => format!(
             "this file is version {is}; version {in_force} is in force, and a run leaves it so: `gristmill publish` puts the file in force"

@@ -93,7 +93,8 @@ fn text(found: &Survey, swept: Option<&Swept>) -> String {
         None if found.leftovers.is_empty() => {}
         None => text += "nothing was removed; `gristmill gc --yes` removes what is listed\n",
         Some(swept) => {
-            let removed = swept.removed.values().fold((0, 0), |sum, amount| (sum.0 + amount.count, sum.1 + amount.bytes));
+            let removed =
+                swept.removed.values().fold((0, 0), |sum, amount| (sum.0 + amount.count, sum.1 + amount.bytes));
             text += &format!("removed {} in {}\n", sized(removed.1), counted(removed.0, "file", "files"));
             for (leftover, why) in swept.spared.iter().take(LISTED_MAX) {
                 text += &format!("  spared {}: {why}\n", place(&leftover.at));

@@ -87,13 +87,12 @@ enum Verb {
     )]
     Publish(publish::Args),
     /// Put an earlier version in force again, after checking that all it needs is there
-    #[command(after_help = "Examples:\n  gristmill rollback flights --to 2 --dry-run\n  gristmill rollback flights --to 2")]
+    #[command(
+        after_help = "Examples:\n  gristmill rollback flights --to 2 --dry-run\n  gristmill rollback flights --to 2"
+    )]
     Rollback(rollback::Args),
     /// List tasks and versions; say which code runs for which schema
-    #[command(
-        subcommand,
-        after_help = "Examples:\n  gristmill tasks list\n  gristmill tasks show flights --version 3"
-    )]
+    #[command(subcommand, after_help = "Examples:\n  gristmill tasks list\n  gristmill tasks show flights --version 3")]
     Tasks(tasks::Verb),
     /// Show where tasks stand: checkpoint, batches, dead letters, lease
     #[command(after_help = "Example:\n  gristmill status flights --json")]
@@ -128,7 +127,9 @@ enum Verb {
     )]
     Transform(transform::Verb),
     /// Show what in the store nothing refers to and, with --yes, remove it
-    #[command(after_help = "Examples:\n  gristmill gc              what would be removed, and why\n  gristmill gc --yes")]
+    #[command(
+        after_help = "Examples:\n  gristmill gc              what would be removed, and why\n  gristmill gc --yes"
+    )]
     Gc(gc::Args),
     /// Check state, store, engine and, with a pipeline, what it works with
     #[command(after_help = "Example:\n  gristmill doctor pipeline.yaml")]

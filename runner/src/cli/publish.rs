@@ -36,7 +36,10 @@ pub async fn publish(common: &Common, args: Args) -> Result<Answer, Failure> {
             exit: Exit::Person,
             what: why,
             fate: Some("nothing was published".into()),
-            hint: format!("carry it out with `gristmill schema resume {}`, or plan another way with `gristmill schema plan`", pipeline.task),
+            hint: format!(
+                "carry it out with `gristmill schema resume {}`, or plan another way with `gristmill schema plan`",
+                pipeline.task
+            ),
         });
     }
 

@@ -180,14 +180,19 @@ async fn dry_run(
         .iter()
         .map(|(schema, (count, code))| json!({ "schemaId": schema, "batches": count, "through": code }))
         .collect();
-    Ok(Answer::done(text, json!({ "batches": rows.len(), "records": records, "pins": pins.to_string(), "schemas": schemas })))
+    Ok(Answer::done(
+        text,
+        json!({ "batches": rows.len(), "records": records, "pins": pins.to_string(), "schemas": schemas }),
+    ))
 }
 
 async fn version(loader: &Loader, task: &TaskId, pins: PinChoice) -> Result<Option<TaskVersionRow>, Failure> {
     let number = match pins {
         PinChoice::Original => return Ok(None),
         PinChoice::Version(number) => number,
-        PinChoice::Current => loader.state.latest_version(task).await?.unwrap_or(gristmill_core::id::TaskVersion::new(1)),
+        PinChoice::Current => {
+            loader.state.latest_version(task).await?.unwrap_or(gristmill_core::id::TaskVersion::new(1))
+        }
     };
     Ok(Some(loader.version(task, number).await?))
 }
@@ -290,9 +295,13 @@ async fn anew(
 fn answer(task: &TaskId, version: TaskVersionRow, done: Rewritten, took: Duration) -> Result<Answer, Failure> {
     let Rewritten { epoch, kind, summary, swapped, ended } = done;
     let what = match (kind, ended) {
-        (EpochKind::Rebuild, true) => format!("epoch {epoch} of {task} is in force, made by version {}\n", version.version),
+        (EpochKind::Rebuild, true) => {
+            format!("epoch {epoch} of {task} is in force, made by version {}\n", version.version)
+        }
         (_, true) => format!("batches of {task} are mapped anew by version {}, under epoch {epoch}\n", version.version),
-        (_, false) => format!("the replay into epoch {epoch} is interrupted: go on with `gristmill replay {task} --resume`\n"),
+        (_, false) => {
+            format!("the replay into epoch {epoch} is interrupted: go on with `gristmill replay {task} --resume`\n")
+        }
     };
     let mut text = what + &text_of(&summary, took);
     if !swapped.is_empty() {

@@ -31,7 +31,8 @@ pub async fn rollback(common: &Common, args: Args) -> Result<Answer, Failure> {
     let latest = versions.last().cloned().unwrap_or_else(|| to.clone());
     let changed = differences(&latest, &to);
     if changed.is_empty() {
-        let text = format!("version {} of {task}, which is in force, is what version {} was\n", latest.version, to.version);
+        let text =
+            format!("version {} of {task}, which is in force, is what version {} was\n", latest.version, to.version);
         let json = json!({ "task": task, "to": to.version, "version": latest.version, "published": false });
         return Ok(Answer::done(text, json));
     }

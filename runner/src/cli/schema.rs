@@ -67,9 +67,11 @@ async fn list(stores: &Stores, task: Option<TaskId>) -> Result<Answer, Failure> 
     };
     let schemas = stores.state.schemas().await?;
     let mut rows = vec![vec!["schema".into(), "columns".into(), "frozen".into()]];
-    rows.extend(schemas.iter().map(|row| {
-        vec![row.schema_id.to_string(), row.schema.fields().len().to_string(), time(row.frozen_at)]
-    }));
+    rows.extend(
+        schemas
+            .iter()
+            .map(|row| vec![row.schema_id.to_string(), row.schema.fields().len().to_string(), time(row.frozen_at)]),
+    );
     let mut text = table(&rows);
     let mut changes = Vec::new();
     for task in &tasks {
@@ -110,7 +112,8 @@ async fn show(stores: &Stores, what: &str) -> Result<Answer, Failure> {
     if let Ok(id) = what.parse::<i64>() {
         return show_change(&change(stores, id).await?);
     }
-    let id = SchemaId::new(what).map_err(|e| Failure::usage(e.to_string(), "name a schema id or the number of a change"))?;
+    let id =
+        SchemaId::new(what).map_err(|e| Failure::usage(e.to_string(), "name a schema id or the number of a change"))?;
     let Some(frozen) = stores.state.frozen_schema(&id).await? else {
         return Err(Failure::usage(format!("no schema is frozen as `{id}`"), "see `gristmill schema list`"));
     };
@@ -176,7 +179,8 @@ fn next_step(change: &SchemaChangeRow) -> String {
 }
 
 fn plan_text(plan: &MigrationPlan) -> String {
-    let mut text = format!("plan: from `{}` (version {}) to `{}`\n", plan.from_schema, plan.from_version, plan.to_schema);
+    let mut text =
+        format!("plan: from `{}` (version {}) to `{}`\n", plan.from_schema, plan.from_version, plan.to_schema);
     for change in &plan.records {
         let breaking = if plan.breaking.contains(change) { "  [breaking]" } else { "" };
         text += &format!("  records: {change}{breaking}\n");
@@ -214,8 +218,7 @@ async fn make_plan(
     let host = setup::host(common, Some(&pipeline))?;
     let known = Known { state: &stores.state, content: &stores.content };
     let folders = setup::component_folders(common, &pipeline);
-    let checked =
-        publish::check(&pipeline, &host, &folders, Some(known), scratch.path(), History::Rebuilt).await?;
+    let checked = publish::check(&pipeline, &host, &folders, Some(known), scratch.path(), History::Rebuilt).await?;
     let loader = stores.loader(host);
     let latest = planned_from(stores, &task, before).await?;
     let rows = Scope::default().batches(&stores.state, &task, &[BatchState::Committed, BatchState::Ready]).await?;
@@ -311,7 +314,9 @@ async fn plan(common: &Common, stores: &Stores, path: &std::path::Path) -> Resul
 
 /// The open change of a task with its plan.
 async fn open_plan(stores: &Stores, task: &TaskId) -> Result<(SchemaChangeRow, MigrationPlan), Failure> {
-    let none = || Failure::usage(format!("task `{task}` has no planned schema change"), "plan one with `gristmill schema plan`");
+    let none = || {
+        Failure::usage(format!("task `{task}` has no planned schema change"), "plan one with `gristmill schema plan`")
+    };
     let open = stores.state.open_schema_change(task).await?.ok_or_else(none)?;
     let plan = open.plan.clone().ok_or_else(none)?;
     let plan = serde_json::from_value(plan)
@@ -420,7 +425,10 @@ async fn resume(common: &Common, stores: Stores, task: TaskId) -> Result<Answer,
     let recorded = Recorded { plan: None, task_version: Some(version) };
     let state = stores.state.record_schema_event(change.id, Event::Resumed, recorded).await?;
     let text = format!("{text}schema change {} is {state}: version {version} is in force\n", change.id);
-    Ok(Answer::done(text, json!({ "change": change.id, "state": state, "taskVersion": version, "rebuilt": plan.rebuild })))
+    Ok(Answer::done(
+        text,
+        json!({ "change": change.id, "state": state, "taskVersion": version, "rebuilt": plan.rebuild }),
+    ))
 }
 
 /// Maps all history anew with the planned version, beside the target, and swaps. Goes on where a killed one was.

@@ -35,7 +35,9 @@ pub enum Verb {
     #[command(after_help = "Example:\n  gristmill transform list --json")]
     List,
     /// Show a stored component: labels, digest, whether it is intact, what uses it
-    #[command(after_help = "Examples:\n  gristmill transform show flights-map@1.2.0\n  gristmill transform show 6f1ed002ab55")]
+    #[command(
+        after_help = "Examples:\n  gristmill transform show flights-map@1.2.0\n  gristmill transform show 6f1ed002ab55"
+    )]
     Show {
         /// Label, digest or the beginning of a digest
         component: String,

@@ -3,8 +3,8 @@
 //! Notifications say when to look, and a look now and then makes up for those that get lost (network drives, editors that
 //! replace a file). What is half-written or broken is refused like any publication, and the version in force stays.
 
-use crate::config::{Pipeline, StageConfig};
 use crate::config::{ComponentRef, Style};
+use crate::config::{Pipeline, StageConfig};
 use crate::publish::{self, ComponentFolders, History, Intent, Known, Loader, PublishError};
 use gristmill_core::digest::Digest;
 use gristmill_core::id::TaskVersion;
@@ -87,7 +87,8 @@ impl Watch {
         };
         let Loader { host, state, content } = &self.loader;
         let known = Some(Known { state, content });
-        let checked = publish::check(&pipeline, host, &self.folders, known, &self.spool, History::Same).await.map_err(told)?;
+        let checked =
+            publish::check(&pipeline, host, &self.folders, known, &self.spool, History::Same).await.map_err(told)?;
         let version =
             publish::publish(&pipeline, checked, state, content, Intent::Publish, "published by a watching run").await;
         Ok((pipeline, version.map_err(told)?))

@@ -18,8 +18,8 @@ use super::units::{self, NotAQuantity};
 use super::values::{Entries, Located, Scalar};
 use gristmill_core::dead_letter::DeadLetterLimit;
 use gristmill_core::id::{InvalidId, SchemaId, TaskId};
-use gristmill_core::schema::{Field, InvalidSchema, LogicalType, Schema};
 use gristmill_core::schema::compatibility::Mode;
+use gristmill_core::schema::{Field, InvalidSchema, LogicalType, Schema};
 use gristmill_core::schema_change::Policy;
 use gristmill_core::version::VersionSource;
 use std::collections::{BTreeMap, BTreeSet};
@@ -330,7 +330,11 @@ impl Checker<'_> {
         if found.is_none() {
             let shown = self.shown(text);
             let words: Vec<_> = all.iter().map(|word| format!("`{word}`")).collect();
-            self.refuse(text.span, format!("`{shown}` is not a value of `{what}`"), format!("write {}", words.join(", ")));
+            self.refuse(
+                text.span,
+                format!("`{shown}` is not a value of `{what}`"),
+                format!("write {}", words.join(", ")),
+            );
         }
         found.copied()
     }

@@ -26,7 +26,8 @@ mod yaml;
 pub use diagnosis::{Diagnoses, Diagnosis, Style};
 pub use pipeline::{
     At, BatchLimits, ComponentRef, CsvFormat, DictionaryConfig, FileFormat, FilesConfig, GuestLimits, Location,
-    MigrateConfig, Pipeline, SchemaChanges, SinkConfig, SourceConfig, StageConfig, TableConfig, Tables, Target, Transforms,
+    MigrateConfig, Pipeline, SchemaChanges, SinkConfig, SourceConfig, StageConfig, TableConfig, Tables, Target,
+    Transforms,
 };
 
 use check::Files;

@@ -123,9 +123,7 @@ impl RunError {
             Self::TooManyDeadLetters { batch: Some(batch), .. }
             | Self::Map { batch, .. }
             | Self::Sink { batch: Some(batch), .. } => stays_ready(batch),
-            Self::SchemaChanged { .. } => {
-                "everything before it is read and committed; of it, nothing is".into()
-            }
+            Self::SchemaChanged { .. } => "everything before it is read and committed; of it, nothing is".into(),
             Self::SchemaOpen { .. } => "what was committed stays; what is READY waits in the store".into(),
             Self::LeaseHeld { .. }
             | Self::Sink { batch: None, .. }

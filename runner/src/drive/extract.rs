@@ -2,9 +2,9 @@
 
 use super::normalize::NormalizeError;
 use super::progress::Progress;
+use super::versions::{Swap, Versions};
 use super::{DeadLetterBudget, RunError, schema};
 use crate::publish::Published;
-use super::versions::{Swap, Versions};
 use crate::source::{Changed, Poll, Source, SourceError};
 use crate::store::batches::{BatchDraft, Content};
 use crate::store::{BatchStore, ReadyBatch};

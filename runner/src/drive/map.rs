@@ -92,7 +92,8 @@ impl MapperCache {
         version: TaskVersion,
         pins: &Pins,
     ) -> Result<Arc<Mapper>, RunError> {
-        let same = |(s, v, p, _): &&(SchemaId, TaskVersion, Pins, Arc<Mapper>)| s == schema_id && *v == version && p == pins;
+        let same =
+            |(s, v, p, _): &&(SchemaId, TaskVersion, Pins, Arc<Mapper>)| s == schema_id && *v == version && p == pins;
         if let Some((.., mapper)) = self.loaded.iter().find(same) {
             return Ok(mapper.clone());
         }

@@ -122,7 +122,8 @@ impl Mapper {
                 Some(origin) => take(origin, &from, None)?.as_primitive().clone(),
                 None => from,
             };
-            let fitted = RecordBatch::try_new(link.records.clone(), rows.rows.project(&link.places)?.columns().to_vec())?;
+            let fitted =
+                RecordBatch::try_new(link.records.clone(), rows.rows.project(&link.places)?.columns().to_vec())?;
             migrated = Some((ChangeRecords { rows: fitted, operations: rows.operations, versions }, origin));
         }
         Ok(migrated)

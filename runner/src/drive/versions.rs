@@ -34,7 +34,8 @@ impl Versions {
     /// The latest version, if it is later than `current`.
     pub async fn later_than(&self, current: &Published) -> Result<Option<Swap>, RunError> {
         let task = &current.task_id;
-        let Some(latest) = self.loader.state.latest_version(task).await?.filter(|latest| *latest > current.version) else {
+        let Some(latest) = self.loader.state.latest_version(task).await?.filter(|latest| *latest > current.version)
+        else {
             return Ok(None);
         };
         let row = self.loader.version(task, latest).await?;
@@ -46,7 +47,8 @@ impl Versions {
         if is_held(&self.loader.state, task, latest).await? {
             return Ok(Some(Swap::Held(next)));
         }
-        let same_source = next.settings.source == current.settings.source && next.source_schema == current.source_schema;
+        let same_source =
+            next.settings.source == current.settings.source && next.source_schema == current.source_schema;
         Ok(Some(if same_source { Swap::Code(next) } else { Swap::Source(next) }))
     }
 }

@@ -113,7 +113,9 @@ pub(super) fn judge(
 /// The component that a leftover is.
 fn component(leftover: &Leftover) -> Option<Digest> {
     match &leftover.at {
-        At::Store(key) if leftover.reason == Reason::UnusedComponent => ContentStore::of_key(key).map(|(_, digest)| digest),
+        At::Store(key) if leftover.reason == Reason::UnusedComponent => {
+            ContentStore::of_key(key).map(|(_, digest)| digest)
+        }
         _ => None,
     }
 }

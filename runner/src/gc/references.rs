@@ -100,8 +100,7 @@ impl References {
         }
         let old = |at: &Micros| now.0.saturating_sub(at.0) >= YOUNG_MICROS;
         let rows = newest.iter().filter(|(_, at)| old(at)).filter_map(|(batch, _)| self.batches.get(batch));
-        let unworked =
-            rows.filter(|row| row.state == BatchState::Writing && !self.batch(row.batch_id).1);
+        let unworked = rows.filter(|row| row.state == BatchState::Writing && !self.batch(row.batch_id).1);
         let mut rows: Vec<BatchRow> = unworked.cloned().collect();
         rows.sort_by_key(|row| row.batch_id);
         rows

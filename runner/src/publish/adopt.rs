@@ -19,10 +19,7 @@ pub async fn adopt(
     origin: &str,
     spool: &Path,
 ) -> Result<TaskVersion, PublishError> {
-    let mut pipeline = loader.pipeline(row).map_err(|e| StoreError::Refused {
-        what: e.to_string(),
-        hint: e.hint(),
-    })?;
+    let mut pipeline = loader.pipeline(row).map_err(|e| StoreError::Refused { what: e.to_string(), hint: e.hint() })?;
     let schema = free_id(loader, &row.task_id, &pipeline.schema, &observed).await?;
     pipeline.adopt(schema.clone(), observed.clone());
     let mut contents = BTreeMap::new();

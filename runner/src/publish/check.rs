@@ -75,7 +75,9 @@ pub(super) async fn judge(
     let dictionaries = dictionaries(pipeline, &resolved)?;
 
     let normalize = match &resolved.pins.normalize {
-        Some(pin) => Some(plan(pipeline, host, Stage::Normalize, At::Normalize, pin, &resolved, &source, &dictionaries)?),
+        Some(pin) => {
+            Some(plan(pipeline, host, Stage::Normalize, At::Normalize, pin, &resolved, &source, &dictionaries)?)
+        }
         None => None,
     };
     let records = normalize.as_ref().map_or(&source, |stage| &stage.outputs()[0].schema).clone();
@@ -138,11 +140,9 @@ async fn check_links(
             })?);
         }
         let (input, wanted) = (to_arrow(&ends[0]), &ends[1]);
-        let stage =
-            plan(pipeline, host, Stage::Migrate, at.clone(), &link.pin, resolved, &input, dictionaries)?;
-        let gives = from_arrow(&stage.outputs()[0].schema).map_err(|e| {
-            refused(format!("its records cannot be stored: {e}"), "use supported types")
-        })?;
+        let stage = plan(pipeline, host, Stage::Migrate, at.clone(), &link.pin, resolved, &input, dictionaries)?;
+        let gives = from_arrow(&stage.outputs()[0].schema)
+            .map_err(|e| refused(format!("its records cannot be stored: {e}"), "use supported types"))?;
         // By name: the order in which a link gives its columns does not matter.
         let differences = wanted.differences(&gives.ordered_as(wanted));
         if !differences.is_empty() {

@@ -121,11 +121,7 @@ pub async fn deploy(candidate: &Candidate, loader: &Loader) -> Result<(), StoreE
 }
 
 /// The places of latest versions that run a component of the candidate's name, and the one that was asked for.
-async fn places(
-    loader: &Loader,
-    candidate: &Candidate,
-    uses: &Uses,
-) -> Result<Vec<(TaskVersionRow, Place)>, RunError> {
+async fn places(loader: &Loader, candidate: &Candidate, uses: &Uses) -> Result<Vec<(TaskVersionRow, Place)>, RunError> {
     let mut found = Vec::new();
     for task in loader.state.tasks().await? {
         let Some(version) = loader.state.latest_version(&task).await? else { continue };
@@ -147,7 +143,8 @@ async fn places(
             Some(choice) if !places.iter().any(|place| choice.admits(place)) => {
                 return Err(RunError::Configuration {
                     what: format!("version {version} of task `{task}` has no link of migrate to plan for at {choice}"),
-                    hint: "a link says where it leads: name the component in the pipeline, and `gristmill validate` it".into(),
+                    hint: "a link says where it leads: name the component in the pipeline, and `gristmill validate` it"
+                        .into(),
                 });
             }
             _ => {}

@@ -152,7 +152,8 @@ impl Differences {
     }
 
     fn sink(&mut self, before: &Value, after: &Value) {
-        let of = |sink: &Value| sink.as_object().and_then(|kinds| kinds.iter().next().map(|(k, v)| (k.clone(), v.clone())));
+        let of =
+            |sink: &Value| sink.as_object().and_then(|kinds| kinds.iter().next().map(|(k, v)| (k.clone(), v.clone())));
         let (Some((old_kind, old)), Some((new_kind, new))) = (of(before), of(after)) else { return };
         if old_kind != new_kind {
             return self.add(Subject::Target, format!("sink: {old_kind} → {new_kind}"));
@@ -256,7 +257,10 @@ mod tests {
     #[test]
     fn each_difference_is_named_and_no_value_of_a_configuration_is_shown() {
         let map = |label: &str, config: &str| Pins { map: Some(pin(label, config)), ..Pins::default() };
-        let before = version(map("m@1", r#"{"key":"hunter2"}"#), json!({ "identity": ["a"], "batch": { "max_rows": 1, "max_age": "2s" } }));
+        let before = version(
+            map("m@1", r#"{"key":"hunter2"}"#),
+            json!({ "identity": ["a"], "batch": { "max_rows": 1, "max_age": "2s" } }),
+        );
         let after = version(
             map("m@2", r#"{"key":"swordfish"}"#),
             json!({ "identity": ["a", "b"], "batch": { "max_rows": 2, "max_age": "2s" } }),
@@ -283,14 +287,7 @@ mod tests {
         let before = version(Pins::default(), definition("a", "*.csv", false));
         let after = version(Pins::default(), definition("b", "*.gz", true));
         let found: Vec<_> = differences(&before, &after).iter().map(ToString::to_string).collect();
-        assert_eq!(
-            found,
-            [
-                "keep_raw: false → true",
-                "output late: table a → b",
-                "source: files.pattern differs",
-            ]
-        );
+        assert_eq!(found, ["keep_raw: false → true", "output late: table a → b", "source: files.pattern differs",]);
     }
 
     #[test]

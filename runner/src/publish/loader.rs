@@ -66,8 +66,10 @@ impl Loader {
             });
         };
         let env = |name: &str| std::env::var(name).ok();
-        let mut pipeline = Pipeline::published(text, &named, base_dir, &env)
-            .map_err(|e| RunError::Configuration { what: e.to_string(), hint: "set the variables that it names".into() })?;
+        let mut pipeline = Pipeline::published(text, &named, base_dir, &env).map_err(|e| RunError::Configuration {
+            what: e.to_string(),
+            hint: "set the variables that it names".into(),
+        })?;
         if let Some(adopted) = &row.adopted {
             pipeline.adopt(adopted.schema.clone(), adopted.columns.clone());
         }

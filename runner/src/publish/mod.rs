@@ -8,8 +8,8 @@
 mod adopt;
 mod check;
 mod deploy;
-mod difference;
 pub mod dictionary;
+mod difference;
 mod find;
 mod loader;
 mod migration;
@@ -74,11 +74,7 @@ impl Settings {
         let batch = pipeline.batch;
         Self {
             source: pipeline.source.clone(),
-            page_limits: PageLimits {
-                max_rows: batch.max_rows,
-                max_bytes: batch.max_bytes,
-                max_age: batch.max_age,
-            },
+            page_limits: PageLimits { max_rows: batch.max_rows, max_bytes: batch.max_bytes, max_age: batch.max_age },
             dead_letters: pipeline.dead_letters,
             schema_changes: pipeline.schema_changes,
             keep_raw: pipeline.keep_raw,

@@ -95,7 +95,8 @@ impl PlaceChoice {
 impl FromStr for PlaceChoice {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        const RULE: &str = "write `normalize`, `map`, `migrate`, or `migrate:` and the schema that the link starts from";
+        const RULE: &str =
+            "write `normalize`, `map`, `migrate`, or `migrate:` and the schema that the link starts from";
         let stage = [Stage::Normalize, Stage::Migrate, Stage::Map].into_iter().find(|stage| stage.as_str() == text);
         match (stage, text.strip_prefix("migrate:")) {
             (Some(stage), _) => Ok(Self::Stage(stage)),

@@ -11,8 +11,8 @@ use crate::connect;
 use crate::drive::{RunError, is_held};
 use crate::record::OutputSchema;
 use crate::sink::SinkError;
-use crate::store::{StateStore, StoreError};
 use crate::store::state::{Base, NewVersion, TaskVersionRow};
+use crate::store::{StateStore, StoreError};
 use gristmill_core::id::TaskVersion;
 use gristmill_core::schema_change::Policy;
 use serde::Serialize;
@@ -244,7 +244,8 @@ async fn source(
     // Under another policy a file's further columns are taken in, or left out.
     if pipeline.schema_changes.policy == Policy::Stop {
         let unread = now.fields().iter().filter(|column| then.field_with_name(column.name()).is_err());
-        failed.extend(unread.map(|column| format!("it has a column `{}` now, which would stop the task", column.name())));
+        failed
+            .extend(unread.map(|column| format!("it has a column `{}` now, which would stop the task", column.name())));
     }
     if let Err(e) = connect::source(&pipeline.source, then.clone(), spool) {
         failed.push(e.to_string());

@@ -361,8 +361,7 @@ pub(super) fn encode_rows(rows: &RecordBatch, rising: &[&str]) -> Result<Bytes, 
             .set_column_encoding(column, Encoding::DELTA_BYTE_ARRAY);
     }
     let mut file = Vec::with_capacity(rows.get_array_memory_size() / 4);
-    let mut writer =
-        ArrowWriter::try_new(&mut file, rows.schema(), Some(properties.build())).map_err(not_encoded)?;
+    let mut writer = ArrowWriter::try_new(&mut file, rows.schema(), Some(properties.build())).map_err(not_encoded)?;
     writer.write(rows).map_err(not_encoded)?;
     writer.close().map_err(not_encoded)?;
     Ok(file.into())

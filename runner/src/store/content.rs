@@ -54,7 +54,8 @@ impl ContentStore {
     /// What an object of this key is.
     pub fn of_key(key: &str) -> Option<(ContentKind, Digest)> {
         let (folder, hex) = key.split_once("/sha256/")?;
-        let kind = [ContentKind::Component, ContentKind::Dictionary].into_iter().find(|kind| kind.folder() == folder)?;
+        let kind =
+            [ContentKind::Component, ContentKind::Dictionary].into_iter().find(|kind| kind.folder() == folder)?;
         Some((kind, format!("sha256:{hex}").parse().ok()?))
     }
 

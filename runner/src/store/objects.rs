@@ -172,7 +172,9 @@ impl Objects {
                 } else if kind.is_file() && is_staged(&entry.file_name().to_string_lossy()) {
                     let Ok(found) = entry.metadata() else { continue };
                     let Ok(below) = entry.path().strip_prefix(root).map(std::path::Path::to_path_buf) else { continue };
-                    let written_at = found.modified().map_or(now(), |at| Micros(chrono::DateTime::<chrono::Utc>::from(at).timestamp_micros()));
+                    let written_at = found
+                        .modified()
+                        .map_or(now(), |at| Micros(chrono::DateTime::<chrono::Utc>::from(at).timestamp_micros()));
                     staged.push(Listed { key: below.to_string_lossy().into_owned(), bytes: found.len(), written_at });
                 }
             }

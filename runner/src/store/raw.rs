@@ -103,8 +103,10 @@ mod tests {
 
     #[test]
     fn pages_come_back_as_they_were() {
-        let rows = RecordBatch::try_from_iter([("a", Arc::new(Int32Array::from(vec![Some(1), None, Some(3)])) as ArrayRef)]);
-        let run = |first_row, object: &str, object_sequence| OriginRun { first_row, object: object.into(), object_sequence };
+        let rows =
+            RecordBatch::try_from_iter([("a", Arc::new(Int32Array::from(vec![Some(1), None, Some(3)])) as ArrayRef)]);
+        let run =
+            |first_row, object: &str, object_sequence| OriginRun { first_row, object: object.into(), object_sequence };
         for lines in [None, Some(UInt64Array::from(vec![2, 4, 2]))] {
             let page = Page {
                 rows: rows.as_ref().unwrap().clone(),
@@ -124,7 +126,8 @@ mod tests {
             assert_eq!(back.operations, page.operations);
             assert_eq!(back.origins.records, page.origins.records);
             assert_eq!(back.origins.lines, lines);
-            let runs: Vec<_> = back.origins.objects.iter().map(|r| (r.first_row, &*r.object, r.object_sequence)).collect();
+            let runs: Vec<_> =
+                back.origins.objects.iter().map(|r| (r.first_row, &*r.object, r.object_sequence)).collect();
             assert_eq!(runs, [(0, "a.csv", 1), (2, "b.csv", 2)]);
         }
         assert!(matches!(decode("raw", Bytes::from_static(b"nothing")), Err(StoreError::Damaged { .. })));

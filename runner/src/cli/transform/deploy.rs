@@ -76,7 +76,10 @@ fn label(args: &Args) -> Result<(String, String), Failure> {
 
 fn read(path: &Path) -> Result<Bytes, Failure> {
     std::fs::read(path).map(Bytes::from).map_err(|e| {
-        Failure::usage(format!("{} cannot be read: {e}", path.display()), "name a component, such as `gristmill transform build` makes")
+        Failure::usage(
+            format!("{} cannot be read: {e}", path.display()),
+            "name a component, such as `gristmill transform build` makes",
+        )
     })
 }
 
@@ -99,13 +102,10 @@ fn refused(candidate: &Candidate, judgement: &Judgement) -> Failure {
         exit: Exit::Configuration,
         what: format!("{} is not deployed:{listed}", candidate.label()),
         fate: Some("nothing was stored".into()),
-        hint: "put right what is listed and give the new bytes a new version; `--without TASK` leaves a task out".into(),
+        hint: "put right what is listed and give the new bytes a new version; `--without TASK` leaves a task out"
+            .into(),
     };
-    let answer = Answer {
-        exit: Exit::Configuration,
-        text: String::new(),
-        json: answer(candidate, judgement, false),
-    };
+    let answer = Answer { exit: Exit::Configuration, text: String::new(), json: answer(candidate, judgement, false) };
     Failure::WithAnswer { failure: Box::new(failure), answer }
 }
 

@@ -4,12 +4,12 @@ use super::super::live::show_progress;
 use super::super::output::{Answer, Exit, Failure, grouped};
 use super::super::setup::{self, Stores};
 use super::super::{Common, status::known_task};
+use crate::drive::Progress;
 use crate::drive::compare::{
     CompareError, Comparison, Example, ExampleKind, OutputDifferences, Placed, Rejection, Report, Show, Side, Speed,
     compare_batches,
 };
 use crate::drive::replay::{Bound, Scope, check_chains};
-use crate::drive::Progress;
 use crate::publish::{Loader, Place, PlaceChoice, find_component};
 use crate::store::content::ContentKind;
 use crate::store::state::TaskVersionRow;
@@ -129,7 +129,10 @@ fn folders(common: &Common, version: &TaskVersionRow) -> Vec<PathBuf> {
 async fn side(loader: &Loader, named: &str, folders: &[PathBuf]) -> Result<Side, Failure> {
     let read = |path: &Path| {
         std::fs::read(path).map(Bytes::from).map_err(|e| {
-            Failure::usage(format!("{} cannot be read: {e}", path.display()), "name a component's file, label or digest")
+            Failure::usage(
+                format!("{} cannot be read: {e}", path.display()),
+                "name a component's file, label or digest",
+            )
         })
     };
     if named.ends_with(".wasm") {
@@ -166,7 +169,8 @@ fn place(version: &TaskVersionRow, choice: Option<&PlaceChoice>, sides: [&Side; 
         })
         .map(|(place, _)| place)
         .collect();
-    let listed = |places: &mut dyn Iterator<Item = &Place>| places.map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let listed =
+        |places: &mut dyn Iterator<Item = &Place>| places.map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let has = listed(&mut all.iter().map(|(place, _)| place));
     let named = format!("version {} of {}", version.version, version.task_id);
     match (fitting.as_slice(), choice) {
@@ -279,14 +283,14 @@ fn example_text(example: &Example) -> String {
 fn rejection_text(rejection: &Rejection) -> String {
     let mut text = format!("  {} {}:", rejection.refused_at, rejection.code);
     let mut parts = Vec::new();
-    for (count, verb, places) in [
-        (rejection.appear, "more", &rejection.appear_at),
-        (rejection.vanish, "fewer", &rejection.vanish_at),
-    ] {
+    for (count, verb, places) in
+        [(rejection.appear, "more", &rejection.appear_at), (rejection.vanish, "fewer", &rejection.vanish_at)]
+    {
         if count == 0 {
             continue;
         }
-        let place = |placed: &Placed| format!("{} of {}", placed.position, placed.batch).replace("of the batch of", "of");
+        let place =
+            |placed: &Placed| format!("{} of {}", placed.position, placed.batch).replace("of the batch of", "of");
         let shown: Vec<_> = places.iter().map(place).collect();
         let dots = if (places.len() as u64) < count { ", …" } else { "" };
         parts.push(match shown.is_empty() {

@@ -72,9 +72,9 @@ pub async fn list(stores: &Stores) -> Result<Answer, Failure> {
 }
 
 pub async fn show(stores: &Stores, named: &str) -> Result<Answer, Failure> {
-    let digest = find_component(&stores.state, named).await?.ok_or_else(|| {
-        Failure::usage(format!("no component `{named}` here"), "see `gristmill transform list`")
-    })?;
+    let digest = find_component(&stores.state, named)
+        .await?
+        .ok_or_else(|| Failure::usage(format!("no component `{named}` here"), "see `gristmill transform list`"))?;
     let labels: Vec<_> = stores.state.labels().await?.into_iter().filter(|row| row.digest == digest).collect();
     let stored = stores.content.get(ContentKind::Component, digest).await;
     let (intact, bytes) = match &stored {

@@ -186,8 +186,7 @@ pub(in crate::config) fn label_rule(name: &str, version: &str) -> Result<(), &'s
     }
 }
 
-const NAME_RULE: &str =
-    "a component's name has 1 to 64 of a-z, 0-9, `-` and `_`, starting with a letter or digit";
+const NAME_RULE: &str = "a component's name has 1 to 64 of a-z, 0-9, `-` and `_`, starting with a letter or digit";
 const VERSION_RULE: &str = "a version has three numbers: `0.1.0`, or `0.1.0-rc.1` before a release";
 
 /// The rule for names that become parts of paths and keys.

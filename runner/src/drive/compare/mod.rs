@@ -20,7 +20,8 @@ mod sides;
 mod tests;
 
 pub use report::{
-    Cell, ChangedCell, Differences, Example, ExampleKind, OutputDifferences, Placed, Rejection, Report, SideFailure, Speed,
+    Cell, ChangedCell, Differences, Example, ExampleKind, OutputDifferences, Placed, Rejection, Report, SideFailure,
+    Speed,
 };
 pub use sides::{CompareError, Comparison, Side, WhichSide, compare_batches};
 
@@ -60,7 +61,10 @@ pub fn compare(
     identity: impl Fn(&str) -> Vec<String>,
     show: &Show,
 ) -> Result<Differences, ArrowError> {
-    let mut found = Differences { rejects: rejections(batch, &old.dead_letters, &new.dead_letters, show), ..Differences::default() };
+    let mut found = Differences {
+        rejects: rejections(batch, &old.dead_letters, &new.dead_letters, show),
+        ..Differences::default()
+    };
     let same = old.digest == new.digest;
     let names: BTreeSet<&str> = old.outputs.iter().chain(&new.outputs).map(|output| output.name.as_str()).collect();
     for name in names {

@@ -197,7 +197,8 @@ impl Report {
             self.outputs.entry(output).or_default().add(differences, examples);
         }
         for rejection in found.rejects {
-            let same = |known: &&mut Rejection| known.refused_at == rejection.refused_at && known.code == rejection.code;
+            let same =
+                |known: &&mut Rejection| known.refused_at == rejection.refused_at && known.code == rejection.code;
             match self.rejects.iter_mut().find(same) {
                 Some(known) => known.add(rejection, examples),
                 None => self.rejects.push(rejection),

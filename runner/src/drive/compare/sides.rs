@@ -240,10 +240,7 @@ async fn check_pages(batches: &BatchStore, rows: &[BatchRow]) -> Result<(), Comp
 /// The ways of all schemas of the batches; none for a schema whose batches never come to the place.
 async fn ways(comparison: &Comparison) -> Result<BTreeMap<SchemaId, Option<Way>>, CompareError> {
     let Comparison { loader, version, place, old, new, rows, .. } = comparison;
-    let loader = Loader {
-        content: loader.content.trying([old.bytes.clone(), new.bytes.clone()]),
-        ..loader.clone()
-    };
+    let loader = Loader { content: loader.content.trying([old.bytes.clone(), new.bytes.clone()]), ..loader.clone() };
     let no_pin = || CompareError::NoPin { version: version.version.get(), place: place.clone() };
     let pinned = place.pin(&version.pins).ok_or_else(no_pin)?;
     let mut ways = BTreeMap::new();

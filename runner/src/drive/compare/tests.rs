@@ -5,8 +5,8 @@ use crate::content::digest_outputs;
 use crate::drive::mapping::Mapped;
 use crate::record::MappedOutput;
 use arrow::array::{
-    ArrayRef, BinaryArray, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, UInt8Array, UInt32Array,
-    UInt64Array,
+    ArrayRef, BinaryArray, Float64Array, Int32Array, Int64Array, ListArray, RecordBatch, StringArray, UInt8Array,
+    UInt32Array, UInt64Array,
 };
 use arrow::datatypes::Int32Type;
 use gristmill_core::dead_letter::{DeadLetter, DeadLetterClass, RecordPosition, RefusedAt};
@@ -97,7 +97,10 @@ fn the_same_record_in_several_versions_is_paired_by_version() {
     // Another version of the same record is a change of it, not another record.
     let new = result(&columns(vec!["first", "second"]), &[1, 3], Vec::new());
     let found = &compared(&old, &new, &[]).outputs["o"];
-    assert_eq!((found.equal, found.changed, found.columns.clone()), (1, 1, BTreeMap::from([("(version)".to_owned(), 1)])));
+    assert_eq!(
+        (found.equal, found.changed, found.columns.clone()),
+        (1, 1, BTreeMap::from([("(version)".to_owned(), 1)]))
+    );
 }
 
 #[test]
@@ -113,7 +116,12 @@ fn columns_that_come_go_or_change_are_told_once() {
     let schema: Vec<_> = found.schema.iter().map(String::as_str).collect();
     assert_eq!(
         schema,
-        ["column `gone` is gone", "column `new` is new: int64", "column `typed`: int32 → int64", "its columns are in another order"]
+        [
+            "column `gone` is gone",
+            "column `new` is new: int64",
+            "column `typed`: int32 → int64",
+            "its columns are in another order"
+        ]
     );
     assert_eq!((found.equal, found.changed), (2, 0), "no row is told of for it");
     assert!(!found.is_equal());
@@ -135,13 +143,18 @@ fn nested_values_nulls_and_nans_are_values() {
         Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(values))
     };
     let of = |lists: ArrayRef, floats: Vec<Option<f64>>| {
-        result(&[("id", ids.clone()), ("l", lists), ("f", Arc::new(Float64Array::from(floats)))], &[1, 1, 1], Vec::new())
+        result(
+            &[("id", ids.clone()), ("l", lists), ("f", Arc::new(Float64Array::from(floats)))],
+            &[1, 1, 1],
+            Vec::new(),
+        )
     };
     let floats = vec![Some(f64::NAN), None, Some(1.0)];
     let old = of(list(vec![Some(vec![Some(1)]), None, Some(vec![])]), floats.clone());
     let same = of(list(vec![Some(vec![Some(1)]), None, Some(vec![])]), floats.clone());
     assert!(compared(&old, &same, &[]).outputs["o"].is_equal());
-    let other = of(list(vec![Some(vec![None]), Some(vec![]), Some(vec![])]), vec![Some(f64::NAN), Some(0.0), Some(1.0)]);
+    let other =
+        of(list(vec![Some(vec![None]), Some(vec![]), Some(vec![])]), vec![Some(f64::NAN), Some(0.0), Some(1.0)]);
     let found = &compared(&old, &other, &[]).outputs["o"];
     assert_eq!(found.columns, BTreeMap::from([("f".to_owned(), 1), ("l".to_owned(), 2)]));
     assert_eq!(found.changed, 2);

@@ -4,11 +4,11 @@ use super::scope::{Scope, check_chains, repinned};
 use super::vanished::with_vanished;
 use super::verify::page_of;
 use crate::drive::deliver::Delivery;
-use crate::drive::map::{Mapping, MappedReady};
+use crate::drive::map::{MappedReady, Mapping};
 use crate::drive::normalize::NormalizeError;
 use crate::drive::{
-    AbortOnDrop, BATCHES_IN_FLIGHT, DeadLetterBudget, Destination, LocalLease, MapperCache, Progress, RunError, Summary,
-    deliver_all, discard, under_lease,
+    AbortOnDrop, BATCHES_IN_FLIGHT, DeadLetterBudget, Destination, LocalLease, MapperCache, Progress, RunError,
+    Summary, deliver_all, discard, under_lease,
 };
 use crate::publish::Loader;
 use crate::sink::{Sink, Swap, built_beside};
@@ -238,7 +238,9 @@ async fn originals(
 /// The batches that the new epoch has already.
 async fn replayed(loader: &Loader, tenure: &Tenure, epoch: Epoch) -> Result<HashSet<BatchId>, RunError> {
     let mut rows = loader.state.batches(&tenure.task_id).await?;
-    rows.retain(|row| row.partition_id == tenure.partition_id && row.epoch == epoch && row.state != BatchState::Quarantined);
+    rows.retain(|row| {
+        row.partition_id == tenure.partition_id && row.epoch == epoch && row.state != BatchState::Quarantined
+    });
     Ok(rows.into_iter().filter_map(|row| row.replay_of).collect())
 }
 
@@ -332,8 +334,10 @@ impl Rereading {
             return Ok(None);
         }
         let (loader, task) = (&self.loader, &version.task_id);
-        let (then, now) =
-            (loader.source_columns(task, &manifest.schema_id).await?, loader.source_columns(task, &version.schema_id).await?);
+        let (then, now) = (
+            loader.source_columns(task, &manifest.schema_id).await?,
+            loader.source_columns(task, &version.schema_id).await?,
+        );
         if then != now {
             return Ok(None);
         }
@@ -373,15 +377,13 @@ impl Finishing {
         for row in given {
             let earlier = vanished.batches.open(&row).await?;
             let mapper = vanished.mappers.for_manifest(earlier.manifest()).await?;
-            let before = tokio::task::block_in_place(|| mapper.run(earlier.records())).map_err(|e| {
-                RunError::Configuration {
+            let before =
+                tokio::task::block_in_place(|| mapper.run(earlier.records())).map_err(|e| RunError::Configuration {
                     what: format!("the rows that batch {} gave cannot be made again: {e}", row.batch_id),
                     hint: "compare with `gristmill replay --verify`".into(),
-                }
-            })?;
+                })?;
             let with = || with_vanished(&before, &ready.mapper.outputs, std::mem::take(&mut ready.mapped.outputs));
-            ready.mapped.outputs =
-                tokio::task::block_in_place(with).map_err(|e| RunError::Panicked(e.to_string()))?;
+            ready.mapped.outputs = tokio::task::block_in_place(with).map_err(|e| RunError::Panicked(e.to_string()))?;
         }
         Ok(ready)
     }

@@ -137,7 +137,9 @@ impl Scope {
         };
         let from = self.from.map(|bound| place(bound, &rows)).transpose()?;
         let to = self.to.map(|bound| place(bound, &rows)).transpose()?;
-        rows.retain(|row| from.is_none_or(|from| from.is_at_or_before(row)) && to.is_none_or(|to| to.is_at_or_after(row)));
+        rows.retain(|row| {
+            from.is_none_or(|from| from.is_at_or_before(row)) && to.is_none_or(|to| to.is_at_or_after(row))
+        });
         if let Some(last) = self.last {
             rows.drain(..rows.len().saturating_sub(last));
         }

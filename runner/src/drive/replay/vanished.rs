@@ -94,7 +94,8 @@ mod tests {
     use gristmill_core::digest::Digest;
 
     fn output(rows: &[(i64, &str, u8)]) -> MappedOutput {
-        let schema = Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new("name", DataType::Utf8, false)]);
+        let schema =
+            Schema::new(vec![Field::new("id", DataType::Int64, false), Field::new("name", DataType::Utf8, false)]);
         let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(rows.iter().map(|row| row.0)));
         let names: ArrayRef = Arc::new(StringArray::from_iter_values(rows.iter().map(|row| row.1)));
         MappedOutput {

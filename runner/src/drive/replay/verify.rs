@@ -135,7 +135,8 @@ impl Normalizers {
     /// The normalizer that made a batch's records of its page.
     pub async fn get(&mut self, manifest: &Manifest) -> Result<Arc<Normalizer>, RunError> {
         let (schema, version, pins) = (&manifest.schema_id, manifest.task_version, &manifest.pins);
-        let same = |(s, v, p, _): &&(SchemaId, TaskVersion, Pins, Arc<Normalizer>)| (s, *v, p) == (schema, version, pins);
+        let same =
+            |(s, v, p, _): &&(SchemaId, TaskVersion, Pins, Arc<Normalizer>)| (s, *v, p) == (schema, version, pins);
         if let Some((.., normalizer)) = self.loaded.iter().find(same) {
             return Ok(normalizer.clone());
         }

@@ -130,12 +130,7 @@ fn contained<T>(path: &str, read: impl FnOnce() -> Result<T, SourceError>) -> Re
         .unwrap_or_else(|_| Err(super::trouble::corrupt(path, &"Parquet: its decoder gave up")))
 }
 
-fn match_columns(
-    file: &Schema,
-    schema: &Schema,
-    ignore_columns: bool,
-    path: &str,
-) -> Result<Vec<usize>, SourceError> {
+fn match_columns(file: &Schema, schema: &Schema, ignore_columns: bool, path: &str) -> Result<Vec<usize>, SourceError> {
     let mut places = Vec::new();
     let mut complaints = Vec::new();
     for field in schema.fields() {

@@ -284,10 +284,9 @@ impl Reading {
     pub fn observe(&mut self, path: &str) -> Result<arrow::datatypes::Schema, SourceError> {
         match self.open(path)? {
             Some(opened) => shape::observe(&opened, &self.setup.options),
-            None => Err(SourceError::PositionLost {
-                what: format!("{path} is gone"),
-                hint: "put the file back".into(),
-            }),
+            None => {
+                Err(SourceError::PositionLost { what: format!("{path} is gone"), hint: "put the file back".into() })
+            }
         }
     }
 
@@ -388,7 +387,9 @@ pub(super) fn reader(
     Ok(match &options.format {
         FileFormat::Csv(csv) => Box::new(CsvReader::open(file, path, csv, options, from)?),
         FileFormat::JsonLines => Box::new(JsonReader::open(file, path, options, from)?),
-        FileFormat::Parquet => Box::new(ParquetReader::open(file, path, options.columns.clone(), options.ignore_columns, from)?),
+        FileFormat::Parquet => {
+            Box::new(ParquetReader::open(file, path, options.columns.clone(), options.ignore_columns, from)?)
+        }
     })
 }
 

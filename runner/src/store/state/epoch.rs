@@ -104,11 +104,12 @@ impl StateStore {
 
     /// The generations of a task.
     pub async fn epochs(&self, task: &TaskId) -> Result<Vec<EpochRow>, StoreError> {
-        let rows = sqlx::query(sqlx::AssertSqlSafe(format!("{COLUMNS} WHERE task_id = ?1 ORDER BY partition_id, epoch")))
-            .bind(task.as_str())
-            .fetch_all(&self.pool)
-            .await
-            .map_err(StoreError::database("reading epochs"))?;
+        let rows =
+            sqlx::query(sqlx::AssertSqlSafe(format!("{COLUMNS} WHERE task_id = ?1 ORDER BY partition_id, epoch")))
+                .bind(task.as_str())
+                .fetch_all(&self.pool)
+                .await
+                .map_err(StoreError::database("reading epochs"))?;
         rows.iter().map(epoch_row).collect()
     }
 
@@ -232,7 +233,8 @@ fn epoch_row(row: &SqliteRow) -> Result<EpochRow, StoreError> {
     let version: Option<i64> =
         sqlx::Row::try_get(row, "task_version").map_err(|e| super::damaged("task_version", &e))?;
     let ended_at: Option<i64> = sqlx::Row::try_get(row, "ended_at").map_err(|e| super::damaged("ended_at", &e))?;
-    let version = version.map(|v| u32::try_from(v).map(TaskVersion::new).map_err(|e| super::damaged("task_version", &e)));
+    let version =
+        version.map(|v| u32::try_from(v).map(TaskVersion::new).map_err(|e| super::damaged("task_version", &e)));
     let kinds = [EpochKind::Live, EpochKind::Rebuild, EpochKind::Repair];
     let states = [Running, InForce, Superseded, Done, Abandoned];
     Ok(EpochRow {

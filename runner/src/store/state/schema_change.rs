@@ -47,7 +47,8 @@ pub struct Recorded<'a> {
     pub task_version: Option<TaskVersion>,
 }
 
-const COLUMNS: &str = "SELECT id, task_id, state, object, from_schema_id, observed, changes, plan, task_version, detected_at, updated_at
+const COLUMNS: &str =
+    "SELECT id, task_id, state, object, from_schema_id, observed, changes, plan, task_version, detected_at, updated_at
     FROM schema_change";
 
 impl StateStore {
@@ -162,7 +163,8 @@ fn refused(refused: Refused) -> StoreError {
 fn change_row(row: &SqliteRow) -> Result<SchemaChangeRow, StoreError> {
     let state = text(row, "state")?;
     let version: Option<i64> = row.try_get("task_version").map_err(|e| super::damaged("task_version", &e))?;
-    let version = version.map(|v| u32::try_from(v).map(TaskVersion::new).map_err(|e| super::damaged("task_version", &e)));
+    let version =
+        version.map(|v| u32::try_from(v).map(TaskVersion::new).map_err(|e| super::damaged("task_version", &e)));
     Ok(SchemaChangeRow {
         id: int(row, "id")?,
         task_id: parsed(row, "task_id")?,

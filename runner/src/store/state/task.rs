@@ -97,7 +97,8 @@ pub struct SchemaRow {
     pub frozen_at: Micros,
 }
 
-const VERSION: &str = "SELECT task_id, version, schema_id, definition, pins, pipeline, base_dir, adopted, origin, published_at
+const VERSION: &str =
+    "SELECT task_id, version, schema_id, definition, pins, pipeline, base_dir, adopted, origin, published_at
     FROM task_version";
 
 /// The source columns of a task under a schema id.
@@ -280,12 +281,14 @@ impl StateStore {
 
     /// The version that is this very snapshot, the newest if there are several.
     pub async fn same_version(&self, new: &NewVersion<'_>) -> Result<Option<TaskVersion>, StoreError> {
-        let row = sqlx::query("SELECT version FROM task_version WHERE task_id = ?1 AND digest = ?2 ORDER BY version DESC LIMIT 1")
-            .bind(new.task_id.as_str())
-            .bind(new.digest()?)
-            .fetch_optional(&self.pool)
-            .await
-            .map_err(StoreError::database("looking for a task version"))?;
+        let row = sqlx::query(
+            "SELECT version FROM task_version WHERE task_id = ?1 AND digest = ?2 ORDER BY version DESC LIMIT 1",
+        )
+        .bind(new.task_id.as_str())
+        .bind(new.digest()?)
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(StoreError::database("looking for a task version"))?;
         row.map(|row| version_of(int(&row, "version")?)).transpose()
     }
 
@@ -333,10 +336,11 @@ impl StateStore {
 
     /// Every frozen schema.
     pub async fn schemas(&self) -> Result<Vec<SchemaRow>, StoreError> {
-        let rows = sqlx::query("SELECT schema_id, definition, rules, frozen_at FROM schema ORDER BY frozen_at, schema_id")
-            .fetch_all(&self.pool)
-            .await
-            .map_err(StoreError::database("reading schemas"))?;
+        let rows =
+            sqlx::query("SELECT schema_id, definition, rules, frozen_at FROM schema ORDER BY frozen_at, schema_id")
+                .fetch_all(&self.pool)
+                .await
+                .map_err(StoreError::database("reading schemas"))?;
         rows.iter()
             .map(|row| {
                 Ok(SchemaRow {
@@ -352,10 +356,10 @@ impl StateStore {
     /// The published versions of a task, oldest first.
     pub async fn task_versions(&self, task_id: &TaskId) -> Result<Vec<TaskVersionRow>, StoreError> {
         let rows = sqlx::query(sqlx::AssertSqlSafe(format!("{VERSION} WHERE task_id = ?1 ORDER BY version")))
-        .bind(task_id.as_str())
-        .fetch_all(&self.pool)
-        .await
-        .map_err(StoreError::database("reading task versions"))?;
+            .bind(task_id.as_str())
+            .fetch_all(&self.pool)
+            .await
+            .map_err(StoreError::database("reading task versions"))?;
         rows.iter().map(task_version).collect()
     }
 

@@ -11,7 +11,9 @@
 //! * `t` traps on every row
 //! * `p` reads a column that no input has
 
-use gristmill_guest::{Batch, Failure, In, Int32, Out, Output, Outputs, Plan, Reject, Selection, Setup, Stage, Transform, Utf8};
+use gristmill_guest::{
+    Batch, Failure, In, Int32, Out, Output, Outputs, Plan, Reject, Selection, Setup, Stage, Transform, Utf8,
+};
 
 /// What a test overwrites: `gristmill-variant:` and eight letters.
 #[used]

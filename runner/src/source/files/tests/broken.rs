@@ -106,8 +106,12 @@ async fn parquet_that_does_not_fit_or_is_damaged() {
     write(dir.path(), "a.parquet", renamed);
     match parquet_source(dir.path()).poll(WIDE).await {
         Err(SourceError::Changed(changed)) => {
-            let columns: Vec<_> =
-                changed.observed.fields().iter().map(|field| format!("{}: {}", field.name(), field.data_type())).collect();
+            let columns: Vec<_> = changed
+                .observed
+                .fields()
+                .iter()
+                .map(|field| format!("{}: {}", field.name(), field.data_type()))
+                .collect();
             assert_eq!(columns, ["id: Utf8", "size: Float64", "extra: Int64"]);
         }
         other => panic!("{other:?}"),

@@ -114,7 +114,8 @@ async fn records_are_read_again() {
         for (name, ids) in ["a", "b", "c"].into_iter().zip([0..12, 12..13, 13..46]) {
             write(dir.path(), &format!("{name}.{suffix}"), content(ids));
         }
-        let (root, content_root, options) = (dir.path().to_owned(), dir.path().to_owned(), options(dir.path(), format.clone()));
+        let (root, content_root, options) =
+            (dir.path().to_owned(), dir.path().to_owned(), options(dir.path(), format.clone()));
         let subject = Subject {
             name: suffix.to_owned(),
             open: Box::new(move || Box::new(source(&root, format.clone()))),
