@@ -153,7 +153,8 @@ fn the_command_line_lists_shows_and_discards() {
 
     dlq(&workspace, &["replay", "orders", "4"]).expect(1);
     let show = workspace.gristmill(&["dlq", "show", "4"]).expect(0).stdout;
-    for part in ["4 of orders, open", "a.csv:6, record 4 of file version 1", "first failure", "last failure", "amount"] {
+    for part in ["4 of orders, open", "a.csv:6, record 4 of file version 1", "first failure", "last failure", "amount"]
+    {
         assert!(show.contains(part), "{part}: {show}");
     }
     assert!(!show.contains("SECRET") && !show.contains("x1"), "no value is shown: {show}");
@@ -349,10 +350,8 @@ fn a_letter_that_fails_elsewhere_stays_one_letter() {
     publish(&workspace, hostile(Target::Sqlite, "normalize", "trap-on-poison", ""));
     dlq(&workspace, &["replay", "orders"]).expect(1);
     assert_eq!(letters(&workspace), ["1 open rejected→poison-row 1", "2 open rejected→poison-row 1"]);
-    let both = hostile(Target::Sqlite, "normalize", "behave", "").replace(
-        "  limits:",
-        "  map: { component: hostile@0.1.0, config: { do: reject-poison } }\n  limits:",
-    );
+    let both = hostile(Target::Sqlite, "normalize", "behave", "")
+        .replace("  limits:", "  map: { component: hostile@0.1.0, config: { do: reject-poison } }\n  limits:");
     // Its output is a table of its own, beside that of a task without a mapper.
     publish(&workspace, both);
     dlq(&workspace, &["replay", "orders"]).expect(1);
@@ -363,6 +362,33 @@ fn a_letter_that_fails_elsewhere_stays_one_letter() {
     let show = workspace.gristmill(&["dlq", "show", "1"]).expect(0).stdout;
     assert!(show.contains("refused at  normalize") && show.contains("refused at  map"), "{show}");
     assert_eq!(workspace.state::<i64>("SELECT count(*) FROM dead_letter"), 2);
+}
+
+#[test]
+fn letters_of_an_older_schema_go_through_its_migrations() {
+    let first = hostile(Target::Sqlite, "map", "reject-poison", "");
+    let next = |migrate: &str| {
+        let next = hostile(Target::Sqlite, "map", "behave", "").replace("hostile-v1", "hostile-v2");
+        next.replace("  limits:", &format!("{migrate}  limits:"))
+    };
+    let link = |behaviour: &str| {
+        format!("  migrate: {{ hostile-v1: {{ component: hostile@0.1.0, config: {{ do: {behaviour} }} }} }}\n")
+    };
+    let workspace = workspace(first, VALUES.into());
+    publish(&workspace, next(""));
+    let answer = dlq(&workspace, &["replay", "orders"]).expect(1).result();
+    let reason = answer["notTried"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("no migration from `hostile-v1` to `hostile-v2`"), "{reason}");
+    publish(&workspace, next(&link("reject-poison")));
+    dlq(&workspace, &["replay", "orders"]).expect(1);
+    let last = "SELECT group_concat(refused_at || ' ' || last_refused_at, ', ') FROM dead_letter";
+    assert_eq!(workspace.state::<String>(last), "map migrate, map migrate");
+    publish(&workspace, next(&link("behave")));
+    assert_eq!(dlq(&workspace, &["replay", "orders"]).expect(0).result()["replayed"], 2);
+    assert_eq!(Target::Sqlite.rows(&workspace, "records").len(), 3);
+    let schema = "SELECT schema_id FROM batch WHERE partition_id = 'dead-letters'";
+    assert_eq!(workspace.state::<String>(schema), "hostile-v1", "the records are stored as they were");
+    workspace.gristmill(&["replay", "orders", "--verify"]).expect(0);
 }
 
 #[test]
@@ -382,7 +408,8 @@ fn batches_of_letters_keep_to_the_limits_of_the_version() {
     let workspace = Workspace::new();
     workspace.write("pipeline.yaml", strict(""));
     for file in 0..3 {
-        let rows = (0..5).fold(HEADER.to_owned(), |text, id| text + &bad(file * 10 + id) + &line(file * 10 + id + 5, "good", 1));
+        let rows = (0..5)
+            .fold(HEADER.to_owned(), |text, id| text + &bad(file * 10 + id) + &line(file * 10 + id + 5, "good", 1));
         workspace.write(&format!("data/{file}.csv"), rows);
     }
     workspace.run().expect(0);
@@ -390,7 +417,11 @@ fn batches_of_letters_keep_to_the_limits_of_the_version() {
     let done = dlq(&workspace, &["replay", "orders"]).expect(0).result();
     assert_eq!(done["replayed"], 15);
     let batches = "SELECT group_concat(record_count) FROM (SELECT record_count FROM batch WHERE partition_id = 'dead-letters' ORDER BY sequence)";
-    assert_eq!(workspace.state::<String>(batches), "4,4,4,3", "several letters travel together, whatever file they are of");
+    assert_eq!(
+        workspace.state::<String>(batches),
+        "4,4,4,3",
+        "several letters travel together, whatever file they are of"
+    );
     assert_eq!(ids(&workspace).len(), 30);
 }
 
@@ -443,7 +474,8 @@ fn a_rebuild_takes_replayed_letters_along() {
         workspace.run().expect(0);
         workspace.gristmill(&["replay", "orders", "--pins", "current"]).expect(0);
         // What map refused is in its own batch, which the rebuild maps anyway.
-        let taken = "SELECT count(*) FROM batch r JOIN batch d ON d.batch_id = r.replay_of AND d.partition_id = 'dead-letters'
+        let taken =
+            "SELECT count(*) FROM batch r JOIN batch d ON d.batch_id = r.replay_of AND d.partition_id = 'dead-letters'
                      WHERE r.partition_id = 'all' AND r.epoch = 2 AND r.state = 'COMMITTED'";
         assert_eq!(workspace.state::<i64>(taken), carried, "{stage}");
         assert_eq!(workspace.state::<i64>("SELECT count(*) FROM batch WHERE epoch = 2"), 2 + carried, "{stage}");
@@ -452,7 +484,11 @@ fn a_rebuild_takes_replayed_letters_along() {
         publish(&workspace, hostile(target, stage, "reject-poison", "batch: { max_rows: 100 }\n"));
         workspace.write("data/c.csv", "value\nx0\npoison\n");
         assert_eq!(workspace.run().expect(0).result()["summary"]["recordsRead"], 2, "{stage}");
-        assert_eq!(dlq(&workspace, &["replay", "orders", "--version", "2"]).expect(0).result()["replayed"], 1, "{stage}");
+        assert_eq!(
+            dlq(&workspace, &["replay", "orders", "--version", "2"]).expect(0).result()["replayed"],
+            1,
+            "{stage}"
+        );
         let epochs = "SELECT group_concat(epoch) FROM (SELECT epoch FROM batch WHERE partition_id = 'dead-letters' ORDER BY epoch)";
         assert_eq!(workspace.state::<String>(epochs), "1,2", "{stage}");
         let verified = workspace.gristmill(&["replay", "orders", "--verify", "--json"]).expect(0).result();

@@ -135,7 +135,18 @@ async fn list(stores: &Stores, task: TaskId, filter: LetterFilter, limit: usize)
         return Ok(Answer::done(format!("no {which}dead letters\n"), json));
     }
     let heading = [
-        "id", "state", "at", "class", "code", "column", "where", "version", "batch", "first failed", "last failed", "replays",
+        "id",
+        "state",
+        "at",
+        "class",
+        "code",
+        "column",
+        "where",
+        "version",
+        "batch",
+        "first failed",
+        "last failed",
+        "replays",
     ];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     rows.extend(letters.iter().map(|letter| {
@@ -189,7 +200,9 @@ fn letter_json(letter: &DeadLetterRow) -> Value {
 }
 
 async fn show(stores: &Stores, id: i64) -> Result<Answer, Failure> {
-    let Some(letter) = stores.state.dead_letter(id).await? else { return Err(unknown(&[format!("there is no dead letter {id}")])) };
+    let Some(letter) = stores.state.dead_letter(id).await? else {
+        return Err(unknown(&[format!("there is no dead letter {id}")]));
+    };
     let place = match &letter.position {
         RecordPosition::Source { object_sequence, record, .. } => {
             format!("{}, record {record} of file version {object_sequence}", letter.position)
@@ -337,10 +350,8 @@ fn answer(version: &TaskVersionRow, done: Replayed) -> Answer {
     if summary.interrupted {
         text += "interrupted: go on with the same command\n";
     }
-    let failed_again: Vec<_> = failed_again
-        .iter()
-        .map(|((class, code), n)| json!({ "class": class, "code": code, "count": n }))
-        .collect();
+    let failed_again: Vec<_> =
+        failed_again.iter().map(|((class, code), n)| json!({ "class": class, "code": code, "count": n })).collect();
     let exit = match (summary.interrupted, failed_again.is_empty() && not_tried.is_empty()) {
         (true, _) => Exit::Interrupted,
         (false, true) => Exit::Done,

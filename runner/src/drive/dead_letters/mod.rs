@@ -16,7 +16,9 @@ mod recall;
 
 use super::deliver::Delivery;
 use super::map::{MappedReady, Mapping};
-use super::{DeadLetterBudget, Destination, Kind, LocalLease, MapperCache, Progress, RunError, Summary, discard, under_lease};
+use super::{
+    DeadLetterBudget, Destination, Kind, LocalLease, MapperCache, Progress, RunError, Summary, discard, under_lease,
+};
 use crate::publish::{Loader, Published};
 use crate::sink::Sink;
 use crate::source::{Rereader, SourceError};
@@ -38,9 +40,8 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 /// Opens the source of a version for records that are read again, at the cursor and logical state of its checkpoint.
-pub type OpenRereader = Box<
-    dyn Fn(&Published, &Cursor, &BTreeMap<String, String>) -> Result<Box<dyn Rereader>, SourceError> + Send + Sync,
->;
+pub type OpenRereader =
+    Box<dyn Fn(&Published, &Cursor, &BTreeMap<String, String>) -> Result<Box<dyn Rereader>, SourceError> + Send + Sync>;
 
 /// What a replay of dead letters works with.
 pub struct Replay {
@@ -84,7 +85,9 @@ async fn run(replay: Replay, filter: &LetterFilter) -> Result<Replayed, RunError
     if let Some(running) = state.running_replay(&task, &source).await?.filter(|row| row.kind == EpochKind::Rebuild) {
         return Err(RunError::Configuration {
             what: format!("a rebuild into epoch {} has not ended, and would not have these letters", running.epoch),
-            hint: format!("go on with `gristmill replay {task} --resume`, or give it up with `--abandon`; then replay the letters"),
+            hint: format!(
+                "go on with `gristmill replay {task} --resume`, or give it up with `--abandon`; then replay the letters"
+            ),
         });
     }
     let epoch = state.epoch_in_force(&task, &source).await?;

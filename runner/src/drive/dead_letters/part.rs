@@ -103,7 +103,8 @@ fn select_page(from: &Page, rows: &[u32]) -> Result<Page, ArrowError> {
         }
     }
     let rows = UInt32Array::from(rows.to_vec());
-    let numbers = |from: &UInt64Array| Ok::<_, ArrowError>(take(from, &rows, None)?.as_primitive::<UInt64Type>().clone());
+    let numbers =
+        |from: &UInt64Array| Ok::<_, ArrowError>(take(from, &rows, None)?.as_primitive::<UInt64Type>().clone());
     Ok(page(
         take_record_batch(&from.rows, &rows)?,
         take(&from.operations, &rows, None)?.as_primitive::<UInt8Type>().clone(),
@@ -159,7 +160,10 @@ mod tests {
 
     fn origins(page: &Page) -> Vec<(String, u64, u64)> {
         let row = |row| (page.origins.run_of(row), page.origins.records.value(row));
-        (0..page.rows.num_rows()).map(row).map(|(run, record)| (run.object.to_string(), run.object_sequence, record)).collect()
+        (0..page.rows.num_rows())
+            .map(row)
+            .map(|(run, record)| (run.object.to_string(), run.object_sequence, record))
+            .collect()
     }
 
     #[test]

@@ -82,11 +82,7 @@ impl<'a> Place<'a> {
 
 impl FilesRereader {
     /// `read` and `state` are the cursor and the logical state of the source's checkpoint.
-    pub fn new(
-        options: FilesOptions,
-        read: &Cursor,
-        state: &BTreeMap<String, String>,
-    ) -> Result<Self, SourceError> {
+    pub fn new(options: FilesOptions, read: &Cursor, state: &BTreeMap<String, String>) -> Result<Self, SourceError> {
         super::check(&options)?;
         let ledger = Ledger::from_state(state)?;
         let known = ledger.entries().map(|(path, entry)| (path, entry.sequence, entry.digest));

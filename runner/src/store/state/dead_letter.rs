@@ -2,8 +2,8 @@
 
 mod queue;
 
-pub use queue::{DeadLetterRow, Failure, LetterFilter};
 pub(super) use queue::settle;
+pub use queue::{DeadLetterRow, Failure, LetterFilter};
 
 use super::{StateStore, text, to_json, unsigned};
 use crate::store::{StoreError, now};
@@ -120,6 +120,8 @@ impl StateStore {
             .fetch_all(&self.pool)
             .await
             .map_err(StoreError::database("counting dead letters"))?;
-        rows.iter().map(|row| Ok((text(row, "failed_class")?, text(row, "failed_code")?, unsigned(row, "n")?))).collect()
+        rows.iter()
+            .map(|row| Ok((text(row, "failed_class")?, text(row, "failed_code")?, unsigned(row, "n")?)))
+            .collect()
     }
 }

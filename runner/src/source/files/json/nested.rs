@@ -26,10 +26,16 @@ struct NestedColumn {
 enum Shape {
     /// Texts are taken as they are, and other things by the decoder alone.
     Any,
-    Scalar { data_type: DataType, column: Box<dyn Column> },
+    Scalar {
+        data_type: DataType,
+        column: Box<dyn Column>,
+    },
     List(Box<Shape>),
     Struct(Vec<(String, Shape)>),
-    Map { key: Box<Shape>, value: Box<Shape> },
+    Map {
+        key: Box<Shape>,
+        value: Box<Shape>,
+    },
 }
 
 impl Nested {
@@ -112,12 +118,12 @@ impl Shape {
                 exactly(data_type, column.as_mut(), text.as_bytes())
             }
             (Self::List(item), Json::List(items)) => items.iter().try_for_each(|value| item.take(value)),
-            (Self::Struct(fields), Json::Object(members)) => members.iter().try_for_each(|(name, value)| {
-                match fields.iter_mut().find(|(field, _)| field == name) {
+            (Self::Struct(fields), Json::Object(members)) => {
+                members.iter().try_for_each(|(name, value)| match fields.iter_mut().find(|(field, _)| field == name) {
                     Some((_, shape)) => shape.take(value),
                     None => Ok(()),
-                }
-            }),
+                })
+            }
             (Self::Map { key, value: shape }, Json::Object(members)) => members.iter().try_for_each(|(name, value)| {
                 key.take(&Json::Text(name.as_ref().into()))?;
                 shape.take(value)

@@ -68,7 +68,8 @@ pub struct LetterFilter {
     pub ids: Option<Vec<i64>>,
 }
 
-const COLUMNS: &str = "d.id, d.task_id, d.state, d.task_version, d.schema_id, d.batch_id, d.refused_at, d.class, d.code, d.field,
+const COLUMNS: &str =
+    "d.id, d.task_id, d.state, d.task_version, d.schema_id, d.batch_id, d.refused_at, d.class, d.code, d.field,
      d.output, d.position, d.message, d.first_failed_at, d.last_failed_at, d.replay_count, d.last_task_version,
      d.last_refused_at, d.last_class, d.last_code, d.last_field, d.last_message, d.settled_by";
 
@@ -240,8 +241,8 @@ pub(in crate::store::state) async fn settle(
                 .fetch_optional(&mut **tx)
                 .await
                 .map_err(StoreError::database("settling dead letters"))?;
-        let letter =
-            letter.ok_or_else(|| damaged("row", &format!("no dead letter is row {row} of batch {}", manifest.batch_id)))?;
+        let letter = letter
+            .ok_or_else(|| damaged("row", &format!("no dead letter is row {row} of batch {}", manifest.batch_id)))?;
         // A letter that several rows were made of has failed once.
         if !failed.contains(&letter) {
             failed_again(tx, letter, manifest.task_version, failure).await?;
@@ -286,9 +287,8 @@ async fn failed_again(
 }
 
 fn letter(row: &SqliteRow) -> Result<DeadLetterRow, StoreError> {
-    let version = |column: &str, value: i64| {
-        u32::try_from(value).map(TaskVersion::new).map_err(|e| damaged(column, &e))
-    };
+    let version =
+        |column: &str, value: i64| u32::try_from(value).map(TaskVersion::new).map_err(|e| damaged(column, &e));
     let state = text(row, "state")?;
     let first = Failure {
         task_version: version("task_version", int(row, "task_version")?)?,
@@ -323,7 +323,9 @@ fn letter(row: &SqliteRow) -> Result<DeadLetterRow, StoreError> {
         first,
         last,
         replay_count: unsigned(row, "replay_count")?,
-        settled_by: optional(row, "settled_by")?.map(|id| id.parse().map_err(|e| damaged("settled_by", &e))).transpose()?,
+        settled_by: optional(row, "settled_by")?
+            .map(|id| id.parse().map_err(|e| damaged("settled_by", &e)))
+            .transpose()?,
     })
 }
 
@@ -427,7 +429,10 @@ mod tests {
         use LetterState::{Open, Replayed};
         assert_eq!(shown, [(1, Replayed, 1, true), (2, Open, 1, false), (3, Replayed, 1, true), (4, Open, 0, false)]);
         let last = letters[1].last.as_ref().unwrap();
-        assert_eq!((last.code.as_str(), last.class.as_str(), last.task_version.get()), ("first", "version-conflict", 2));
+        assert_eq!(
+            (last.code.as_str(), last.class.as_str(), last.task_version.get()),
+            ("first", "version-conflict", 2)
+        );
         assert_eq!((letters[1].first.code.as_str(), letters[1].first.at), ("c", Micros(5)), "the first failure stays");
         assert!(letters[3].last.is_none());
         // A refused row that no letter stands for is a state that nothing can have left behind.
@@ -442,7 +447,14 @@ mod tests {
         let store = store(folder.path()).await;
         let task = TaskId::new("t").unwrap();
         let tenure = store
-            .claim_lease(&task, &PartitionId::dead_letters(), &gristmill_core::lease::Owner::new("me"), true, Micros(0), Micros(9))
+            .claim_lease(
+                &task,
+                &PartitionId::dead_letters(),
+                &gristmill_core::lease::Owner::new("me"),
+                true,
+                Micros(0),
+                Micros(9),
+            )
             .await
             .unwrap()
             .unwrap();
