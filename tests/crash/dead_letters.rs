@@ -108,8 +108,10 @@ fn a_replay_of_dead_letters_killed_at_every_fault_point() {
                 invariants::hold(&workspace, target);
                 settled_once(&workspace);
 
-                // The task itself does not mind.
-                workspace.run().expect(0);
+                if *nth == 1 {
+                    // The task itself does not mind.
+                    workspace.run().expect(0);
+                }
                 workspace.gristmill(&REPLAY).expect(1);
                 invariants::hold(&workspace, target);
                 settled_once(&workspace);

@@ -365,6 +365,33 @@ fn a_letter_that_fails_elsewhere_stays_one_letter() {
 }
 
 #[test]
+fn letters_of_an_older_schema_go_through_its_migrations() {
+    let first = hostile(Target::Sqlite, "map", "reject-poison", "");
+    let next = |migrate: &str| {
+        let next = hostile(Target::Sqlite, "map", "behave", "").replace("hostile-v1", "hostile-v2");
+        next.replace("  limits:", &format!("{migrate}  limits:"))
+    };
+    let link = |behaviour: &str| {
+        format!("  migrate: {{ hostile-v1: {{ component: hostile@0.1.0, config: {{ do: {behaviour} }} }} }}\n")
+    };
+    let workspace = workspace(first, VALUES.into());
+    publish(&workspace, next(""));
+    let answer = dlq(&workspace, &["replay", "orders"]).expect(1).result();
+    let reason = answer["notTried"][0]["reason"].as_str().unwrap();
+    assert!(reason.contains("no migration from `hostile-v1` to `hostile-v2`"), "{reason}");
+    publish(&workspace, next(&link("reject-poison")));
+    dlq(&workspace, &["replay", "orders"]).expect(1);
+    let last = "SELECT group_concat(refused_at || ' ' || last_refused_at, ', ') FROM dead_letter";
+    assert_eq!(workspace.state::<String>(last), "map migrate, map migrate");
+    publish(&workspace, next(&link("behave")));
+    assert_eq!(dlq(&workspace, &["replay", "orders"]).expect(0).result()["replayed"], 2);
+    assert_eq!(Target::Sqlite.rows(&workspace, "records").len(), 3);
+    let schema = "SELECT schema_id FROM batch WHERE partition_id = 'dead-letters'";
+    assert_eq!(workspace.state::<String>(schema), "hostile-v1", "the records are stored as they were");
+    workspace.gristmill(&["replay", "orders", "--verify"]).expect(0);
+}
+
+#[test]
 fn a_component_that_refuses_the_whole_call_leaves_the_letters_open() {
     let workspace = workspace(hostile(Target::Sqlite, "map", "reject-poison", ""), VALUES.into());
     publish(&workspace, hostile(Target::Sqlite, "map", "failure-on-poison", ""));

@@ -185,14 +185,15 @@ impl Recall {
         let mut found = Found::default();
         let answered = reread.answered.clamp(1, letters.len());
         let mut gone: HashMap<usize, String> = reread.gone.into_iter().collect();
+        let refused = reread.page.dead_letters.iter().map(|failure| (place_of(&failure.position), failure));
+        let refused: HashMap<(u64, u64), &DeadLetter> = refused.collect();
         // Which letter each row of the page is, and where it arrived.
         let mut rows: Vec<(i64, Arrival)> = Vec::new();
         for (place, letter) in letters[..answered].iter().enumerate() {
-            let refused = reread.page.dead_letters.iter().find(|failure| failure.position == letter.position);
             if let Some(why) = gone.remove(&place) {
                 found.gone.push((letter.id, why));
-            } else if let Some(failure) = refused {
-                found.failed.push((letter.id, failure.clone()));
+            } else if let Some(failure) = refused.get(&place_of(&letter.position)) {
+                found.failed.push((letter.id, (*failure).clone()));
             } else {
                 rows.push((letter.id, self.arrivals.get(&letter.batch_id).copied().unwrap_or_default()));
             }
