@@ -55,7 +55,10 @@ fn publications_rollbacks_and_deployments() {
             // Whatever there is, can be run: nothing is named that is not stored.
             run(&workspace, &["tasks", "show", "orders", "--version", &now.to_string()]);
             let back = run(&workspace, &["rollback", "orders", "--to", "1", "--dry-run"]).result();
-            assert!(back["checks"].as_array().is_none_or(|checks| checks.iter().all(|c| c["result"] == "fits")), "{back:#}");
+            assert!(
+                back["checks"].as_array().is_none_or(|checks| checks.iter().all(|c| c["result"] == "fits")),
+                "{back:#}"
+            );
 
             run(&workspace, args);
             assert_eq!(latest(&workspace), last, "{args:?} {point:?}: repeated, it comes to the same");
