@@ -6,6 +6,7 @@
 mod dead_letters;
 mod invariants;
 mod replays;
+mod versions;
 mod zombie;
 
 use crate::harness::{Row, Target, Workspace};

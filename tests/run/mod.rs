@@ -8,7 +8,7 @@ mod gc;
 mod guests;
 mod lifecycle;
 mod object_store;
-mod orders;
+pub mod orders;
 mod real_data;
 mod replays;
 mod schema_changes;

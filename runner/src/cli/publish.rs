@@ -3,9 +3,10 @@
 use super::Common;
 use super::output::{Answer, Exit, Failure};
 use super::setup::{self, Stores};
+use crate::config::Pipeline;
 use crate::connect;
 use crate::drive::RunError;
-use crate::publish::{self, Difference, History, Intent, Known, Standing, differences};
+use crate::publish::{self, Checked, Difference, History, Intent, Known, Standing, differences};
 use crate::store::state::TaskVersionRow;
 use gristmill_core::id::{TaskId, TaskVersion};
 use serde_json::json;
@@ -27,26 +28,13 @@ pub async fn publish(common: &Common, args: Args) -> Result<Answer, Failure> {
     let host = setup::host(common, Some(&pipeline))?;
     let checked = publish::check(&pipeline, &host, &components, known, scratch.path(), History::Same).await?;
 
-    if let (Some(stores), Some(latest)) = (&stores, checked.base.0)
-        && let Some(row) = stores.state.task_version(&pipeline.task, latest).await?
-        && let Some(why) = publish::held_by(&stores.state, &row).await?
-        && publish::standing(&pipeline, &checked, &stores.state).await? != Standing::InForce(latest)
-    {
-        return Err(Failure::Message {
-            exit: Exit::Person,
-            what: why,
-            fate: Some("nothing was published".into()),
-            hint: format!(
-                "carry it out with `gristmill schema resume {}`, or plan another way with `gristmill schema plan`",
-                pipeline.task
-            ),
-        });
+    let standing = match &stores {
+        Some(stores) => publish::standing(&pipeline, &checked, &stores.state).await?,
+        None => Standing::New { in_force: None },
+    };
+    if !matches!(standing, Standing::InForce(_)) {
+        check_surroundings(&pipeline, &checked, stores.as_ref()).await?;
     }
-
-    // A running worker takes the version as it is: what would stop it there is said here.
-    connect::check_target(&pipeline, &checked.outputs)
-        .await
-        .map_err(|error| Failure::from(RunError::Sink { error, batch: None }))?;
 
     // Opened again, now creating what is missing.
     drop(stores);
@@ -59,6 +47,27 @@ pub async fn publish(common: &Common, args: Args) -> Result<Answer, Failure> {
     let version = publish::publish(&pipeline, checked, state, content, Intent::Publish, "published").await?;
     let row = stores.loader(host).version(&pipeline.task, version).await?;
     Ok(answer(&pipeline.task, before.as_ref(), &row))
+}
+
+/// A running worker takes a version as it is: what would stop it there is said here.
+async fn check_surroundings(pipeline: &Pipeline, checked: &Checked, stores: Option<&Stores>) -> Result<(), Failure> {
+    if let (Some(stores), Some(latest)) = (stores, checked.base.0)
+        && let Some(row) = stores.state.task_version(&pipeline.task, latest).await?
+        && let Some(why) = publish::held_by(&stores.state, &row).await?
+    {
+        return Err(Failure::Message {
+            exit: Exit::Person,
+            what: why,
+            fate: Some("nothing was published".into()),
+            hint: format!(
+                "carry it out with `gristmill schema resume {}`, or plan another way with `gristmill schema plan`",
+                pipeline.task
+            ),
+        });
+    }
+    connect::check_target(pipeline, &checked.outputs)
+        .await
+        .map_err(|error| RunError::Sink { error, batch: None }.into())
 }
 
 fn answer(task: &TaskId, before: Option<&TaskVersionRow>, now: &TaskVersionRow) -> Answer {

@@ -513,6 +513,41 @@ pub(super) async fn rule_12_other_columns_are_a_mismatch<T: Target>() {
     opened(&target, 1).await.write(&batch(2, 1, &[put(1, 2, "b")])).await.unwrap();
 }
 
+/// What `open` would refuse is found without opening, by a sink that never changes anything.
+pub(super) async fn rule_13_fits_judges_as_open_does_and_changes_nothing<T: Target>() {
+    let target = T::new(&outputs());
+    let fits = async |tenure: &Tenure, outputs: &[OutputSchema]| {
+        target.sink().fits(&tenure.task_id, &tenure.partition_id, outputs).await
+    };
+    fits(&tenure(1), &outputs()).await.expect("a target that is not there yet takes all");
+    opened(&target, 1).await.write(&batch(1, 1, &[put(1, 1, "a")])).await.unwrap();
+    let before = target.visible().await;
+    let nullable = with_column(Field::new("note", DataType::Utf8, true));
+    let required = with_column(Field::new("note", DataType::Utf8, false));
+    let mut identity = nullable.clone();
+    identity[0].identity.push("note".into());
+    let mut other_type = outputs();
+    other_type[0].schema = Arc::new(Schema::new(vec![
+        Field::new("id", DataType::Int64, true),
+        Field::new("value", DataType::Float64, true),
+    ]));
+    let stranger = Tenure { task_id: TaskId::new("stranger").unwrap(), ..tenure(2) };
+    fits(&tenure(1), &outputs()).await.unwrap();
+    fits(&tenure(1), &nullable).await.expect("what `open` would add is not missing");
+    for (tenure, outputs) in
+        [(tenure(2), &required), (tenure(2), &identity), (tenure(2), &other_type), (stranger, &nullable)]
+    {
+        let refused = fits(&tenure, outputs).await.unwrap_err();
+        assert!(matches!(&refused, SinkError::Mismatch { hint, .. } if !hint.is_empty()), "{refused}");
+        target.sink().open(&tenure, outputs).await.expect_err("`open` agrees");
+    }
+    assert_eq!(target.visible().await, before);
+    // The columns are still to be added, and no fence was raised.
+    let mut sink = opened(&target, 1).await;
+    sink.write(&batch(2, 1, &[put(1, 2, "b")])).await.unwrap();
+    sink.open(&tenure(1), &nullable).await.unwrap();
+}
+
 /// One sink, opened anew for other tables, leaves what it wrote before.
 pub(super) async fn outputs_go_to_their_tables<T: Target>() {
     let target = T::new(&outputs());
@@ -754,6 +789,7 @@ macro_rules! suite {
                 outputs_go_to_their_tables
                 rule_12_nullable_columns_are_added
                 rule_12_other_columns_are_a_mismatch
+                rule_13_fits_judges_as_open_does_and_changes_nothing
             }
 
             #[test]

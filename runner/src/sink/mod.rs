@@ -93,6 +93,7 @@ pub enum SinkError {
 ///     be refused. From then on a batch of a smaller epoch that is not committed yet MUST be refused for these tables.
 /// 12. `open` MUST add columns that a table of the same task lacks, if they are nullable and no part of the identity, and
 ///     accept a table with more columns of that kind. All else that does not fit is a [`SinkError::Mismatch`].
+/// 13. `fits` MUST refuse what `open` would refuse of the outputs, and MUST change nothing.
 ///
 /// A sink whose target cannot look rows up by identity (a dataset of files) keeps 6 to 8 as a change log: it
 /// stores identity, version, operation and hash with each row so that a reader can resolve them; its
