@@ -233,6 +233,11 @@ fn five_versions_and_three_schema_changes_under_fire() {
                     .stderr(Stdio::null())
                     .spawn()
                     .unwrap();
+                // A run that is still starting would lose to the publication.
+                let before: i64 = workspace.state("SELECT count(*) FROM batch");
+                while workspace.state::<i64>("SELECT count(*) FROM batch") == before {
+                    thread::sleep(Duration::from_millis(50));
+                }
                 gristmill(&workspace, &["publish", "pipeline.yaml"]);
                 await_version(&workspace, 2);
                 fed.append(&mut feeder.stop());
