@@ -106,7 +106,7 @@ impl SqliteSink {
         if history.is_some_and(|history| history != last) {
             return Err(super::support::foreign_history(last));
         }
-        tables.iter().try_for_each(|table| swap::swap(&transaction, tenure, epoch, table))?;
+        tables.iter().try_for_each(|table| swap::put_in_place(&transaction, tenure, epoch, table))?;
         reach(FaultPoint::SinkSwapBefore);
         transaction.commit().map_err(|error| failed("swapping tables", error))?;
         reach(FaultPoint::SinkSwapAfter);

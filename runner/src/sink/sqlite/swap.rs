@@ -1,18 +1,17 @@
 //! Tables built beside take the places of others, within the caller's transaction.
 //!
-//! The old table is kept under the name `…__previous` until the next rebuild replaces it: a rebuild can be compared with
-//! what was there, and undone by hand, and its rows may hold columns of the user's own. It costs the room of one table.
+//! The old table is kept under the name `…__previous` until the next rebuild replaces it: what a rebuild has changed can be
+//! looked up, and columns that the user has added are not lost with it. It costs the room of one table.
 
 use super::error::failed;
 use super::registry;
-use super::table::{object, quoted};
+use super::table::{VERSION, object, quoted};
 use crate::sink::support::check_owner;
 use crate::sink::swap::{Swap, not_built, superseded};
 use crate::sink::{SinkError, Tenure};
 use gristmill_core::id::{Epoch, TaskId};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode};
-use std::cmp::Ordering;
 
 /// An index or a trigger that the user has put on a table.
 struct Attached {
@@ -32,30 +31,31 @@ pub(super) fn prepare(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Puts one table in its place, if it is not there yet.
-pub(super) fn swap(connection: &Connection, tenure: &Tenure, epoch: Epoch, swap: &Swap) -> Result<(), SinkError> {
-    let Swap { built, table, .. } = swap;
-    let doing = || format!("swapping table `{table}`");
-    match registry::table_epoch(connection, table)?.map_or(Ordering::Less, |reached| reached.cmp(&epoch)) {
-        Ordering::Less => {}
-        Ordering::Equal => return clear(connection, &tenure.task_id, built),
-        Ordering::Greater => {
-            let reached = registry::table_epoch(connection, table)?.unwrap_or(epoch);
-            return Err(superseded(swap, epoch, reached));
-        }
+pub(super) fn put_in_place(
+    connection: &Connection,
+    tenure: &Tenure,
+    epoch: Epoch,
+    swap: &Swap,
+) -> Result<(), SinkError> {
+    let (Swap { built, table, .. }, task_id) = (swap, &tenure.task_id);
+    match registry::table_epoch(connection, table)? {
+        Some(reached) if reached > epoch => return Err(superseded(swap, epoch, reached)),
+        Some(reached) if reached == epoch => return clear(connection, task_id, built),
+        _ => {}
     }
-    let is_ours =
-        |name: &str| Ok::<_, SinkError>(registry::owner(connection, name)?.as_deref() == Some(tenure.task_id.as_str()));
-    if !is_ours(built)? || object(connection, built)?.as_deref() != Some("table") {
+    if !is_table_of(connection, task_id, built)? {
         return Err(not_built(swap));
     }
     if let Some(owner) = registry::owner(connection, table)? {
-        check_owner(table, &owner, &tenure.task_id)?;
+        check_owner(table, &owner, task_id)?;
     }
-    let attached = match object(connection, table)?.as_deref() {
+    let attached = match object(connection, table)? {
         None => Vec::new(),
-        Some("table") if is_ours(table)? => {
-            let attached = attached(connection, table).map_err(|error| failed(doing(), error))?;
-            set_aside(connection, tenure, table)?;
+        Some(_) if is_table_of(connection, task_id, table)? => {
+            let attached = attached(connection, table);
+            let attached =
+                attached.map_err(|error| failed(format!("reading the indexes of table `{table}`"), error))?;
+            set_aside(connection, task_id, table)?;
             attached
         }
         Some(_) => {
@@ -67,17 +67,20 @@ pub(super) fn swap(connection: &Connection, tenure: &Tenure, epoch: Epoch, swap:
     };
     rename(connection, built, table)?;
     registry::forget_table(connection, built)?;
-    registry::take_table(connection, table, &tenure.task_id)?;
+    registry::take_table(connection, table, task_id)?;
     registry::set_table_epoch(connection, table, epoch)?;
     attached.iter().try_for_each(|attached| attach(connection, table, attached))
+}
+
+fn is_table_of(connection: &Connection, task_id: &TaskId, name: &str) -> Result<bool, SinkError> {
+    let owner = registry::owner(connection, name)?;
+    Ok(owner.as_deref() == Some(task_id.as_str()) && object(connection, name)?.as_deref() == Some("table"))
 }
 
 /// After a swap, a sink that was opened to go on building has made the table once more. It holds nothing: all batches of
 /// the rebuild are committed.
 fn clear(connection: &Connection, task_id: &TaskId, built: &str) -> Result<(), SinkError> {
-    if object(connection, built)?.as_deref() != Some("table")
-        || registry::owner(connection, built)?.as_deref() != Some(task_id.as_str())
-    {
+    if !is_table_of(connection, task_id, built)? {
         return Ok(());
     }
     let doing = || format!("clearing table `{built}`");
@@ -94,10 +97,14 @@ fn clear(connection: &Connection, task_id: &TaskId, built: &str) -> Result<(), S
 }
 
 /// Renames a table away, in the place of the one that the last swap has kept.
-fn set_aside(connection: &Connection, tenure: &Tenure, table: &str) -> Result<(), SinkError> {
+fn set_aside(connection: &Connection, task_id: &TaskId, table: &str) -> Result<(), SinkError> {
     let previous = format!("{table}__previous");
     if object(connection, &previous)?.is_some() {
-        if registry::kept(connection, table)?.as_deref() != Some(previous.as_str()) {
+        let sql = format!("SELECT count(*) FROM pragma_table_info(?1) WHERE name = '{VERSION}'");
+        let own: i64 = connection
+            .query_row(&sql, [&previous], |row| row.get(0))
+            .map_err(|error| failed(format!("looking at table `{previous}`"), error))?;
+        if own == 0 || registry::kept(connection, table)?.as_deref() != Some(previous.as_str()) {
             return Err(SinkError::Mismatch {
                 what: format!(
                     "the target has a `{previous}` already, the name under which `{table}` is to be kept; nothing was swapped"
@@ -110,7 +117,7 @@ fn set_aside(connection: &Connection, tenure: &Tenure, table: &str) -> Result<()
             .map_err(|error| failed(format!("dropping table `{previous}`"), error))?;
     }
     rename(connection, table, &previous)?;
-    registry::take_table(connection, &previous, &tenure.task_id)?;
+    registry::take_table(connection, &previous, task_id)?;
     registry::set_kept(connection, table, &previous)
 }
 

@@ -274,6 +274,9 @@ async fn a_swap_takes_nothing_that_is_the_users() {
     assert!(what.contains("`arrivals` in the target is not a table of this task"), "{what}");
     rebuild(&file, 2, 11, &twice).await.unwrap();
     assert_eq!(file.records(FLIGHTS).await, [["1", "same"], ["2", "same"]]);
+    // What was kept made room for a table of the user's.
+    file.raw().execute_batch("DROP TABLE flights__previous; CREATE TABLE flights__previous (mine)").unwrap();
+    assert!(mismatch(rebuild(&file, 3, 21, &twice).await).contains("has a `flights__previous` already"));
 }
 
 /// The rows of a table that was built once more after its swap would be lost.
