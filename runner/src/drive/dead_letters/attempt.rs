@@ -82,7 +82,7 @@ impl Attempt<'_> {
 
     fn once(&self, part: &Part) -> Result<Tried, RunError> {
         let (page, records, letters) = match &part.rows {
-            Rows::Records(records) => (None, records.clone(), part.letters.clone()),
+            Rows::Records(records) => (None, ChangeRecords::clone(records), part.letters.clone()),
             Rows::Page(page) => {
                 let normalized = match self.normalizer.run_as(page, Vec::new(), self.arrival) {
                     Ok(normalized) => normalized,
@@ -94,7 +94,7 @@ impl Attempt<'_> {
                 }
                 let letter = |row: &u32| part.letters[*row as usize];
                 let letters: Vec<i64> = normalized.source_rows.values().iter().map(letter).collect();
-                (Some(page.clone()), normalized.records, letters)
+                (Some(Page::clone(page)), normalized.records, letters)
             }
         };
         let mapped = match self.mapper.run(&records) {

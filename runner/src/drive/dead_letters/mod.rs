@@ -153,7 +153,7 @@ async fn run(replay: Replay, filter: &LetterFilter) -> Result<Replayed, RunError
         Progress::add(&progress.records_read, letters.len() as u64);
         let mut again = Vec::new();
         for (batch_id, letters) in by_batch(letters) {
-            let found = recall.from_batch(batch_id, letters, &mut again).await?;
+            let found = recall.of_batch(batch_id, letters, &mut again).await?;
             if !line.take(found).await? {
                 return Ok(line.done);
             }
@@ -161,7 +161,7 @@ async fn run(replay: Replay, filter: &LetterFilter) -> Result<Replayed, RunError
         again.sort_by_key(|letter| recall::place_of(&letter.position));
         let mut rest = &again[..];
         while !rest.is_empty() {
-            let (found, answered) = recall.from_source(rest).await?;
+            let (found, answered) = recall.of_source(rest).await?;
             rest = &rest[answered..];
             if !line.take(found).await? {
                 return Ok(line.done);
@@ -270,7 +270,7 @@ impl Line {
     async fn attempt(&mut self, kind: &recall::Kind, part: Part) -> Result<(), RunError> {
         let (arrival, schema_id, pins) = match kind {
             recall::Kind::Source(arrival) => (*arrival, &self.version.schema_id, &self.version.pins),
-            recall::Kind::Stored { schema_id, pins } => (Default::default(), schema_id, pins),
+            recall::Kind::Stored { schema_id, pins } => (Default::default(), schema_id, &**pins),
         };
         let (schema_id, pins) = (schema_id.clone(), pins.clone());
         let mapper = self.mapping.mappers.get(&schema_id, self.version.version, &pins).await?;

@@ -18,9 +18,9 @@ pub(super) struct Part {
 #[derive(Debug)]
 pub(super) enum Rows {
     /// As the source gives them.
-    Page(Page),
+    Page(Box<Page>),
     /// As a stored batch has them.
-    Records(ChangeRecords),
+    Records(Box<ChangeRecords>),
 }
 
 impl Part {
@@ -41,8 +41,8 @@ impl Part {
         let letters = rows.iter().map(|row| self.letters[*row as usize]).collect();
         Ok(Self {
             rows: match &self.rows {
-                Rows::Page(page) => Rows::Page(select_page(page, rows)?),
-                Rows::Records(records) => Rows::Records(select_records(records, rows)?),
+                Rows::Page(page) => Rows::Page(Box::new(select_page(page, rows)?)),
+                Rows::Records(records) => Rows::Records(Box::new(select_records(records, rows)?)),
             },
             letters,
         })
@@ -54,14 +54,14 @@ impl Part {
         for part in parts {
             letters.extend(part.letters);
             match part.rows {
-                Rows::Page(page) => pages.push(page),
-                Rows::Records(of_batch) => records.push(of_batch),
+                Rows::Page(page) => pages.push(*page),
+                Rows::Records(of_batch) => records.push(*of_batch),
             }
         }
         let rows = match records.first() {
-            Some(first) => Rows::Records(concat_records(&first.rows.schema(), &records)?),
+            Some(first) => Rows::Records(Box::new(concat_records(&first.rows.schema(), &records)?)),
             None if pages.is_empty() => return Ok(None),
-            None => Rows::Page(concat_pages(&pages, schema)?),
+            None => Rows::Page(Box::new(concat_pages(&pages, schema)?)),
         };
         Ok(Some(Self { rows, letters }))
     }
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn rows_keep_letters_and_origins() {
-        let part = |page: Page, letters: &[i64]| Part { rows: Rows::Page(page), letters: letters.to_vec() };
+        let part = |page: Page, letters: &[i64]| Part { rows: Rows::Page(Box::new(page)), letters: letters.to_vec() };
         let (first, second) = (some_page("a", 1, 0..3), some_page("b", 4, 3..5));
         let schema = first.rows.schema();
         let all = Part::concat(vec![part(first, &[7, 8, 9]), part(second, &[20, 21])], &schema).unwrap().unwrap();

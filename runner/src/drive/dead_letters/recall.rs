@@ -26,7 +26,7 @@ pub(super) enum Kind {
     /// Of the source, under the version's own schema and pins.
     Source(Arrival),
     /// Of stored batches.
-    Stored { schema_id: SchemaId, pins: Pins },
+    Stored { schema_id: SchemaId, pins: Box<Pins> },
 }
 
 /// What was found of some letters.
@@ -56,7 +56,7 @@ pub(super) struct Recall {
 
 impl Recall {
     /// The records of letters of one batch. Those that have to be read from the source again are left in `again`.
-    pub async fn from_batch(
+    pub async fn of_batch(
         &mut self,
         batch_id: BatchId,
         letters: Vec<DeadLetterRow>,
@@ -107,9 +107,9 @@ impl Recall {
         }
         let records = select_records(records, &rows).map_err(|e| RunError::Panicked(e.to_string()))?;
         let manifest = batch.manifest();
-        let pins = repinned(&self.version, &manifest.pins);
+        let pins = Box::new(repinned(&self.version, &manifest.pins));
         let kind = Kind::Stored { schema_id: manifest.schema_id.clone(), pins };
-        found.parts.push((kind, Part { rows: Rows::Records(records), letters: ids }));
+        found.parts.push((kind, Part { rows: Rows::Records(Box::new(records)), letters: ids }));
         Ok(())
     }
 
@@ -139,7 +139,7 @@ impl Recall {
             }
         }
         let letters = (0..page.rows.num_rows() as i64).collect();
-        let mut part = Part { rows: Rows::Page(page), letters };
+        let mut part = Part { rows: Rows::Page(Box::new(page)), letters };
         part = part.select(&rows).map_err(|e| RunError::Panicked(e.to_string()))?;
         part.letters = ids;
         found.parts.push((Kind::Source(arrival), part));
@@ -174,7 +174,7 @@ impl Recall {
     }
 
     /// The records of the first letters, as many as fit; sorted by their places in the source. Returns how many.
-    pub async fn from_source(&mut self, letters: &[DeadLetterRow]) -> Result<(Found, usize), RunError> {
+    pub async fn of_source(&mut self, letters: &[DeadLetterRow]) -> Result<(Found, usize), RunError> {
         let rereader = match self.rereader.take() {
             Some(rereader) => rereader,
             None => self.open().await?,
@@ -201,7 +201,8 @@ impl Recall {
         if rows.len() != reread.page.rows.num_rows() {
             return Err(RunError::Panicked("the source gave other records than it was asked for".into()));
         }
-        let part = Part { rows: Rows::Page(reread.page), letters: rows.iter().map(|(letter, _)| *letter).collect() };
+        let part =
+            Part { rows: Rows::Page(Box::new(reread.page)), letters: rows.iter().map(|(letter, _)| *letter).collect() };
         let mut from = 0;
         for run in rows.chunk_by(|a, b| a.1 == b.1) {
             let places: Vec<u32> = (from..from + run.len()).map(|row| row as u32).collect();

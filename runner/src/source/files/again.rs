@@ -151,7 +151,7 @@ impl FilesRereader {
         let mut found = Found::default();
         let Some(open) = &mut self.open else { return Ok(found) };
         while let Some(place) = places.get(found.answered) {
-            if !open.seen.as_ref().is_some_and(|seen| place.record < seen.chunk.at.record) {
+            if open.seen.as_ref().is_none_or(|seen| place.record >= seen.chunk.at.record) {
                 found.collect(open.seen.as_ref())?;
                 if let Err(why) = open.read_on_to(place.record, limits)? {
                     found.rest_is_gone(places, &why);
