@@ -280,7 +280,7 @@ mod tests {
     fn sizes_are_short() {
         assert_eq!(
             [1, 1023, 1024, 1536, 5 << 30].map(sized),
-            ["1 byte", "1023 bytes", "1.0 KiB", "1.5 KiB", "5.0 GiB"]
+            ["1 byte", "1,023 bytes", "1.0 KiB", "1.5 KiB", "5.0 GiB"]
         );
         assert_eq!(counted(1, "file", "files"), "1 file");
     }
