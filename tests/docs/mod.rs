@@ -15,7 +15,7 @@
 
 mod markdown;
 
-use crate::harness::{Workspace, root};
+use crate::harness::{Workspace, root, settle};
 use gristmill::config::Pipeline;
 use markdown::{Block, Page, pages};
 use std::fs;
@@ -45,6 +45,10 @@ fn commands_print_what_the_pages_say() {
 fn write(workspace: &Workspace, name: &str, text: &str) {
     let repository = root();
     let path = workspace.write(name, text.replace("../gristmill", &repository.display().to_string()));
+    // A build in a target folder that others share goes by the times of sources: this one is newer than any of theirs.
+    if path.extension().is_some_and(|extension| extension == "rs") {
+        settle(&path, 0);
+    }
     // A crate of its own resolves to what the repository has tested, without a look at a registry.
     if path.ends_with("Cargo.toml") {
         fs::copy(repository.join("Cargo.lock"), path.with_file_name("Cargo.lock")).unwrap();

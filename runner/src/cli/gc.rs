@@ -90,7 +90,7 @@ fn text(found: &Survey, swept: Option<&Swept>) -> String {
         text += &format!("batch {batch}: its manifest cannot be read, and what it refers to is unknown: {why}\n");
     }
     match swept {
-        None if found.leftovers.is_empty() => {}
+        _ if found.leftovers.is_empty() => {}
         None => text += "nothing was removed; `gristmill gc --yes` removes what is listed\n",
         Some(swept) => {
             let removed =

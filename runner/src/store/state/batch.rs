@@ -242,12 +242,14 @@ impl StateStore {
         rows.iter().map(|row| Ok((parsed(row, "schema_id")?, unsigned(row, "batches")?))).collect()
     }
 
-    /// The version of the batch that was announced last for a task's whole partition.
+    /// The version of the batch that was announced last of those that were read from the source.
     pub async fn last_batch_version(&self, task_id: &TaskId) -> Result<Option<TaskVersion>, StoreError> {
         let version: Option<i64> = sqlx::query_scalar(
-            "SELECT task_version FROM batch WHERE task_id = ?1 AND replay_of IS NULL ORDER BY created_at DESC LIMIT 1",
+            "SELECT task_version FROM batch WHERE task_id = ?1 AND partition_id = ?2 AND replay_of IS NULL
+             ORDER BY created_at DESC LIMIT 1",
         )
         .bind(task_id.as_str())
+        .bind(PartitionId::whole().as_str())
         .fetch_optional(&self.pool)
         .await
         .map_err(StoreError::database("looking for the last batch"))?;
