@@ -85,7 +85,7 @@ enum Verb {
     /// Run stored batches again with the components of their manifests
     #[command(after_help = "Example:\n  gristmill replay flights --verify")]
     Replay(replay::Args),
-    /// Build transforms
+    /// Start, build, test, inspect and measure transforms
     #[command(
         subcommand,
         after_help = "Example:\n  gristmill transform build transforms/rust/flights-map --out components"
@@ -117,7 +117,7 @@ pub fn main() -> ExitCode {
             Verb::Batches(verb) => batches::batches(&cli.common, verb).await,
             Verb::Replay(args) => replay::replay(&cli.common, args).await,
 
-            Verb::Transform(verb) => transform::transform(verb),
+            Verb::Transform(verb) => tokio::task::block_in_place(|| transform::transform(&cli.common, verb)),
             Verb::Doctor(args) => doctor::doctor(&cli.common, args).await,
         }
     });

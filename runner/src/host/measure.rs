@@ -1,9 +1,10 @@
-//! For `gristmill-bench` alone, under no promise: a host without some of its protections, and a stage in parts.
+//! For measuring, under no promise: a host without some of its protections, and a stage in parts.
 
 use super::engine::Protections;
 use super::fault::{Fault, HostError};
 use super::forward::Checked;
 use super::stage::{Input, PlannedStage, StageOutput};
+use super::wasi::Moment;
 use super::{Host, HostLimits};
 use arrow::array::{ArrayRef, RecordBatch, UInt8Array};
 use std::path::Path;
@@ -22,6 +23,8 @@ pub struct Parts {
     pub encode: Duration,
     /// A fresh instance, the copies in and out, the guest's own work.
     pub call: Duration,
+    /// The instance's linear memory.
+    pub memory_bytes: usize,
     /// Validation of what came back, and the forwarded columns.
     pub check: Duration,
 }
@@ -68,7 +71,8 @@ impl PlannedStage {
         lap(&mut parts.join);
         let encoded = self.encode(&input)?;
         lap(&mut parts.encode);
-        let processed = self.call(&input, &encoded)?;
+        let (processed, taken) = self.call(Moment::EPOCH, &input, &encoded)?;
+        parts.memory_bytes = taken.memory_bytes;
         lap(&mut parts.call);
         let output = self.check(processed, &input, &mut self.budget(&input))?;
         lap(&mut parts.check);

@@ -1,8 +1,9 @@
 //! A schema from the first file, for a source that is given none. It is frozen by whoever asks.
 
-use super::admit::{self, Cancelled, Opened};
+use super::admit::{self, Cancelled};
 use super::compression::Compression;
 use super::csv::{Fields, Scan, read_header};
+use super::held::HeldFile;
 use super::listing;
 use super::options::{CsvOptions, FileFormat, RECORD_MAX_BYTES};
 use super::parquet::file_schema;
@@ -47,7 +48,7 @@ pub async fn infer_schema(
             if let Some(opened) =
                 runtime.block_on(admit::open(&root, &found.path, &spool_dir, &Cancelled::default()))?
             {
-                return infer_from(&opened, &format);
+                return infer_from(&opened.file, opened.found.path.as_str(), &format);
             }
         }
         Err(SourceError::Mismatch {
@@ -61,16 +62,15 @@ pub async fn infer_schema(
     })?
 }
 
-fn infer_from(opened: &Opened, format: &FileFormat) -> Result<Schema, SourceError> {
-    let path = opened.found.path.as_str();
+pub(super) fn infer_from(file: &HeldFile, path: &str, format: &FileFormat) -> Result<Schema, SourceError> {
     let window = || {
-        let window = TextWindow::open(opened.file.clone(), Compression::of(path), 0);
+        let window = TextWindow::open(file.clone(), Compression::of(path), 0);
         window.map_err(|error| trouble::corrupt(path, &error))
     };
     let fields = match format {
         FileFormat::Csv(csv) => csv_fields(&mut window()?, csv, path)?,
         FileFormat::JsonLines => json_fields(&mut window()?, path)?,
-        FileFormat::Parquet => parquet_fields(file_schema(opened.file.clone(), path)?.fields())?,
+        FileFormat::Parquet => parquet_fields(file_schema(file.clone(), path)?.fields())?,
     };
     if fields.is_empty() {
         return Err(SourceError::Mismatch {

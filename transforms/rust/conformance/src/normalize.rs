@@ -181,9 +181,12 @@ impl Normalize {
         let reject_of = |row: usize| {
             if let Some(text) = &text
                 && !text.is_null(row)
-                && trim(&lower[text.range(row)]) == b"reject"
             {
-                return Some(Reject::new("refused", "the text asks to be refused").field("text"));
+                match trim(&lower[text.range(row)]) {
+                    b"raise" => panic!("asked to raise"),
+                    b"reject" => return Some(Reject::new("refused", "the text asks to be refused").field("text")),
+                    _ => {}
+                }
             }
             if let Some((amount, fee)) = &decimals
                 && let (Some(amount), Some(fee)) = (amount.get(row), fee.get(row))

@@ -1,6 +1,6 @@
 //! Finding a compiler that can build for WASM.
 
-use super::ToolchainError;
+use crate::toolchain::ToolchainError;
 use super::package::Package;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -9,9 +9,9 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-pub(super) const TARGET: &str = "wasm32-unknown-unknown";
+pub(in crate::toolchain) const TARGET: &str = "wasm32-unknown-unknown";
 
-pub(super) const INSTALL_HINT: &str = "either let rustup fetch the target: rustup target add wasm32-unknown-unknown\n\
+pub(in crate::toolchain) const INSTALL_HINT: &str = "either let rustup fetch the target: rustup target add wasm32-unknown-unknown\n\
      or install a compiler with its library's source, on Debian: \
      apt-get install --no-install-recommends rustc-web cargo-web rust-web-src lld-19";
 
@@ -76,8 +76,8 @@ impl Compiler {
         let output =
             command.output().map_err(|source| ToolchainError::Command { command: "cargo build".to_owned(), source })?;
         if !output.status.success() {
-            let packages = packages.iter().map(|package| package.name.as_str()).collect::<Vec<_>>().join(", ");
-            return Err(ToolchainError::Build { packages });
+            let project = packages.iter().map(|package| package.name.as_str()).collect::<Vec<_>>().join(", ");
+            return Err(ToolchainError::Build { tool: "cargo".into(), project });
         }
         let messages = output.stdout.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok());
         Ok(messages.filter_map(Message::module).collect())

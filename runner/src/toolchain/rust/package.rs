@@ -1,6 +1,6 @@
 //! What cargo knows of a package.
 
-use super::ToolchainError;
+use crate::toolchain::ToolchainError;
 use super::compiler::cargo_command;
 use serde::Deserialize;
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ pub(super) struct Package {
     /// Cargo's own id for it.
     pub id: String,
     pub name: String,
-    version: String,
+    pub version: String,
     pub workspace_root: PathBuf,
 }
 
@@ -32,7 +32,7 @@ struct MetadataPackage {
 
 impl Package {
     pub fn read(dir: &Path) -> Result<Self, ToolchainError> {
-        let problem = |problem: String| ToolchainError::Package { dir: dir.to_owned(), problem };
+        let problem = |problem: String| ToolchainError::Project { dir: dir.to_owned(), problem };
         let manifest = dir.join("Cargo.toml");
         let manifest = manifest.canonicalize().map_err(|error| problem(format!("Cargo.toml: {error}")))?;
         let mut command = cargo_command(OsStr::new("cargo"), manifest.parent().unwrap_or(dir));
@@ -49,10 +49,5 @@ impl Package {
         let package = package.ok_or_else(|| problem("its Cargo.toml holds no package".to_owned()))?;
         let MetadataPackage { id, name, version, .. } = package;
         Ok(Self { id, name, version, workspace_root: metadata.workspace_root })
-    }
-
-    /// `name@version`
-    pub fn label(&self) -> String {
-        format!("{}@{}", self.name, self.version)
     }
 }

@@ -1,0 +1,45 @@
+//! `gristmill transform`: one file for each verb.
+
+mod build;
+mod test;
+
+use super::Common;
+use super::output::{Answer, Exit, Failure};
+use crate::host::Stage;
+use clap::Subcommand;
+use std::path::Path;
+
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Build transforms into components, name@version.wasm
+    #[command(after_help = "Example:\n  gristmill transform build orders-clean --out components")]
+    Build(build::Args),
+    /// Run a transform's cases through the host and compare with what is expected
+    #[command(after_help = "Examples:\n  gristmill transform test orders-clean            build it, then its cases/\n  \
+                            gristmill transform test --update orders-clean   write down what it makes\n  \
+                            gristmill transform test components/orders-clean@0.1.0.wasm --cases orders-clean/cases")]
+    Test(test::Args),
+}
+
+pub fn transform(common: &Common, verb: Verb) -> Result<Answer, Failure> {
+    match verb {
+        Verb::Build(args) => build::build(args),
+        Verb::Test(args) => test::test(common, args),
+    }
+}
+
+/// A stage by its name.
+fn stage_of(text: &str) -> Result<Stage, String> {
+    let stages = [Stage::Normalize, Stage::Migrate, Stage::Map];
+    let found = stages.into_iter().find(|stage| stage.as_str() == text);
+    found.ok_or_else(|| "the stages are normalize, migrate and map".to_owned())
+}
+
+/// Reads a component's file.
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    std::fs::read(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display()), "name a built component, or a project's folder"))
+}
+
+fn cannot(what: &str, error: &dyn std::fmt::Display) -> Failure {
+    Failure::Message { exit: Exit::Failed, what: format!("cannot {what}: {error}"), fate: None, hint: "check disk and permissions".into() }
+}
