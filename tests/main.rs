@@ -3,6 +3,7 @@
 //! * `harness`: temporary workspaces, the real `gristmill` binary, what the target holds
 //! * `run`: what a run does with good, bad and changed input, damaged files, full disks and two owners
 //! * `crash`: a real process killed at every fault point, for every sink
+//! * `languages`: the conformance transform in every language, and what becomes of exceptions and missing toolchains
 //! * `docs`: commands and pipelines of the documentation
 //!
 //! The shared conformance suites of sources and sinks live beside their traits, in `runner/src/{source,sink}`.
@@ -12,4 +13,5 @@
 mod crash;
 mod docs;
 mod harness;
+mod languages;
 mod run;

@@ -7,6 +7,7 @@
 mod boundary;
 mod flights;
 mod floor;
+mod languages;
 mod machine;
 mod native;
 mod pipeline;
@@ -62,6 +63,9 @@ fn run(asked: &Asked) -> Result<(), Failure> {
     }
     if asked.wants("rss_mib.1x") || asked.wants("rss_mib.10x") {
         pipeline::peak_memory(&places, asked.quick, &mut report)?;
+    }
+    if asked.wants("languages") {
+        languages::languages(&places, asked.quick, &mut report)?;
     }
     report.write(&places)
 }

@@ -246,6 +246,11 @@ impl Folder {
 }
 
 impl Case {
+    /// Whether the transform must fail on it as a whole.
+    pub fn must_fail(&self) -> bool {
+        self.fails.is_some()
+    }
+
     fn new(
         dir: &Path,
         manifest: &Path,

@@ -20,8 +20,9 @@ mod report;
 mod run;
 mod write;
 
-pub use manifest::{Case, Folder, Rows};
+pub use manifest::{Case, Folder, Rows, parse_columns, read_schema};
 pub use report::{CaseReport, Outcome, Report};
+pub use run::input as rows_of;
 
 use crate::host::{ComponentError, Host, Stage};
 use std::io;

@@ -29,8 +29,8 @@ pub(super) struct MadeRows {
     pub digests: Digests,
 }
 
-/// Reads or generates the rows of a case.
-pub(super) fn input(case: &Case) -> Result<(RecordBatch, UInt8Array), String> {
+/// Reads or generates the rows of a case, and their operations.
+pub fn input(case: &Case) -> Result<(RecordBatch, UInt8Array), String> {
     match &case.rows {
         Rows::File(path, format) => {
             let table = input::read(path, *format, &case.null_values, case.columns.as_ref())?;

@@ -66,12 +66,17 @@ pub(super) fn process(
     })
 }
 
-fn call<R>(
+/// An instance that is asked for nothing.
+pub(super) fn start(component: &Component, limits: &HostLimits) -> Result<Taken, Fault> {
+    let (store, _) = instance(component, limits, Moment::EPOCH)?;
+    Ok(Taken { memory_bytes: store.data().memory_bytes })
+}
+
+fn instance(
     component: &Component,
     limits: &HostLimits,
     moment: Moment,
-    call: impl FnOnce(&Transformer, &mut Store<CallState>) -> wasmtime::Result<Result<R, Failure>>,
-) -> Result<(R, Taken), Fault> {
+) -> Result<(Store<CallState>, Transformer), Fault> {
     let state = CallState { memory_bytes: 0, memory_max_bytes: limits.memory_max_bytes, world: World::new(moment) };
     let mut store = Store::new(component.pre().engine(), state);
     store.limiter(|state| state);
@@ -82,6 +87,16 @@ fn call<R>(
         classify(&e, limits, &store.data().world)
             .unwrap_or_else(|| Fault::Runner { message: guest_message(&format!("{e:#}")) })
     })?;
+    Ok((store, transformer))
+}
+
+fn call<R>(
+    component: &Component,
+    limits: &HostLimits,
+    moment: Moment,
+    call: impl FnOnce(&Transformer, &mut Store<CallState>) -> wasmtime::Result<Result<R, Failure>>,
+) -> Result<(R, Taken), Fault> {
+    let (mut store, transformer) = instance(component, limits, moment)?;
     match call(&transformer, &mut store) {
         Ok(Ok(result)) => Ok((result, Taken { memory_bytes: store.data().memory_bytes })),
         Ok(Err(Failure { code, message })) if code == EXCEPTION => {

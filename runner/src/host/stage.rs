@@ -153,6 +153,20 @@ impl PlannedStage {
         &self.input
     }
 
+    /// The columns that the component is given, in its order: `name`, `dictionary[key].value` or `@operation`.
+    pub fn reads(&self) -> Vec<String> {
+        let name = |source: &Source| match source {
+            Source::Input(place) => self.input.field(*place).name().clone(),
+            Source::Operation => "@operation".to_owned(),
+            Source::Lookup(place) => {
+                let lookup = &self.plan.lookups[*place];
+                let (key, value) = (self.input.field(lookup.key).name(), lookup.dictionary.schema());
+                format!("{}[{key}].{}", lookup.dictionary.name(), value.field(lookup.value).name())
+            }
+        };
+        self.plan.reads.iter().map(|read| name(&read.source)).collect()
+    }
+
     /// What the stage emits, in the component's order.
     pub fn outputs(&self) -> &[PlannedOutput] {
         &self.plan.outputs

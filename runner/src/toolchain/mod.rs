@@ -9,11 +9,13 @@ mod go;
 mod project;
 mod python;
 mod rust;
+mod template;
 mod tools;
 mod typescript;
 mod zig;
 
 pub use project::Language;
+pub use template::{NewProjectError, new_project};
 
 use gristmill_core::digest::Digest;
 use project::Project;

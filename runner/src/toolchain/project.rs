@@ -51,7 +51,7 @@ impl fmt::Display for Language {
 /// The project file of every language but Rust.
 pub(super) const PROJECT_FILE: &str = "transform.toml";
 /// Where a project has its SDK.
-const SDK_DIR: &str = "vendor/gristmill";
+pub(super) const SDK_DIR: &str = "vendor/gristmill";
 
 /// A folder to build.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,8 +60,8 @@ pub(super) struct Project {
     pub name: String,
     pub version: String,
     pub language: Language,
-    /// Relative to `dir`.
-    sdk: PathBuf,
+    /// Relative to `dir`; none where the project does not say.
+    sdk: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -76,7 +76,7 @@ struct ProjectFile {
 impl Project {
     /// A Rust project.
     pub fn new(dir: &Path, name: &str, version: &str) -> Self {
-        Self { dir: dir.to_owned(), name: name.into(), version: version.into(), language: Language::Rust, sdk: PathBuf::new() }
+        Self { dir: dir.to_owned(), name: name.into(), version: version.into(), language: Language::Rust, sdk: None }
     }
 
     pub fn read(dir: &Path) -> Result<Self, ToolchainError> {
@@ -104,7 +104,7 @@ impl Project {
         }
         // Compilers run in the folder, and must find the way back.
         let dir = dir.canonicalize().map_err(|source| ToolchainError::File { path: dir.to_owned(), source })?;
-        Ok(Self { dir, name, version, language, sdk: sdk.unwrap_or_else(|| SDK_DIR.into()) })
+        Ok(Self { dir, name, version, language, sdk })
     }
 
     /// `name@version`
@@ -112,21 +112,24 @@ impl Project {
         format!("{}@{}", self.name, self.version)
     }
 
-    /// The folder of the SDK, which must be there.
+    /// The folder of the SDK: as the project says, else `vendor/gristmill`, else that of the clone that it lies in.
     pub fn sdk(&self) -> Result<PathBuf, ToolchainError> {
-        let sdk = self.dir.join(&self.sdk);
-        match sdk.is_dir() {
-            true => Ok(sdk),
-            false => {
-                let problem = format!("the SDK is not in {}; `gristmill transform new` puts it there", self.sdk.display());
-                Err(ToolchainError::Project { dir: self.dir.clone(), problem })
-            }
-        }
+        let stated = self.dir.join(self.sdk.as_deref().unwrap_or(Path::new(SDK_DIR)));
+        let of_clone = || {
+            let folders = self.dir.ancestors().map(|dir| dir.join("guest-sdk").join(self.language.as_str()));
+            folders.filter(|_| self.sdk.is_none()).find(|dir| dir.is_dir())
+        };
+        let found = Some(stated.clone()).filter(|dir| dir.is_dir()).or_else(of_clone);
+        found.ok_or_else(|| {
+            let problem = format!("there is no SDK in {}; `gristmill transform new` puts it there", stated.display());
+            ToolchainError::Project { dir: self.dir.clone(), problem }
+        })
     }
 
     /// The command that installs the toolchain.
     pub fn setup_command(&self) -> String {
-        format!("sh {}", self.dir.join(&self.sdk).join("setup.sh").display())
+        let sdk = self.sdk().unwrap_or_else(|_| self.dir.join(SDK_DIR));
+        format!("bash {}", sdk.join("setup.sh").display())
     }
 }
 

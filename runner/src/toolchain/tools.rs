@@ -18,6 +18,17 @@ pub(super) fn pinned(project: &Project, what: &str, folder: &str, file: &str) ->
     }
 }
 
+/// A tool of the system.
+pub(super) fn in_path(project: &Project, name: &str) -> Result<PathBuf, ToolchainError> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|dir| dir.join(name)).find(|tool| tool.is_file());
+    found.ok_or_else(|| ToolchainError::Missing {
+        language: project.language,
+        what: name.to_owned(),
+        install: project.setup_command(),
+    })
+}
+
 /// `GRISTMILL_TOOLS`, or a folder of the user's.
 pub(super) fn dir() -> PathBuf {
     let of_user = || {
