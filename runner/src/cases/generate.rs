@@ -260,12 +260,12 @@ fn array(field: &Field, stream: u64, len: usize) -> Result<ArrayRef, ArrowError>
 
 /// Keys of maps: distinct within each value.
 fn keys(data_type: &DataType, lengths: &[usize]) -> Result<ArrayRef, ArrowError> {
-    let places = || lengths.iter().flat_map(|len| 0..*len);
-    let texts = StringArray::from_iter_values(places().map(|place| format!("k{place}")));
+    let places: Vec<usize> = lengths.iter().flat_map(|len| 0..*len).collect();
+    let texts = StringArray::from_iter_values(places.iter().map(|place| format!("k{place}")));
     match data_type {
         DataType::Utf8 => Ok(Arc::new(texts)),
         other => {
-            let numbers = Int64Array::new(ScalarBuffer::from_iter(places().map(|place| place as i64)), None);
+            let numbers = Int64Array::new(ScalarBuffer::from_iter(places.iter().map(|place| *place as i64)), None);
             arrow::compute::cast(&numbers, other).or_else(|_| arrow::compute::cast(&texts, other))
         }
     }
