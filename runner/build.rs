@@ -4,8 +4,10 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-/// Folders that are no part of an SDK: tests, and what tools leave behind.
-const LEFT_OUT: [&str; 8] = ["template", "test", "tests", "target", "build", "node_modules", "zig-out", "__pycache__"];
+/// Folders of an SDK that are no part of it: tests, and what tools leave behind.
+const LEFT_OUT: [&str; 6] = ["template", "test", "tests", "target", "build", "zig-out"];
+/// The same, at any depth.
+const LEFT_BEHIND: [&str; 2] = ["node_modules", "__pycache__"];
 
 fn main() -> io::Result<()> {
     let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").map_err(io::Error::other)?).join("../guest-sdk");
@@ -25,20 +27,21 @@ fn main() -> io::Result<()> {
 
 /// `[("src/a.c", include_bytes!("/…/src/a.c")), …]`
 fn list(root: &Path) -> io::Result<String> {
+    let is_template = root.ends_with("template");
     let mut text = "[".to_owned();
     let mut folders = vec![root.to_owned()];
     while let Some(dir) = folders.pop() {
         for path in folder(&dir)? {
             let name = name_of(&path);
             if path.is_dir() {
-                let of_template = root.ends_with("template") && matches!(&*name, "test" | "tests");
-                if !name.starts_with('.') && (of_template || !LEFT_OUT.contains(&name.as_str())) {
+                let is_left_out = dir == root && !is_template && LEFT_OUT.contains(&name.as_str());
+                if !name.starts_with('.') && !is_left_out && !LEFT_BEHIND.contains(&name.as_str()) {
                     folders.push(path);
                 }
                 continue;
             }
             let is_hidden = name.starts_with('.') && name != ".gitignore";
-            if !is_hidden && !name.ends_with("_test.go") || root.ends_with("template") && !is_hidden {
+            if !is_hidden && (is_template || !name.ends_with("_test.go")) {
                 let place = path.strip_prefix(root).map_err(io::Error::other)?;
                 let place = place.to_string_lossy().replace('\\', "/");
                 let _ = write!(text, "({place:?}, include_bytes!({:?})), ", path.canonicalize()?);

@@ -33,6 +33,8 @@ pub(super) fn case(folder: &Folder, case: &Case, made: &Made) -> Vec<String> {
         }
     }
     match expected::rejects(folder, case) {
+        // Those of generated rows are many: without a file their digest is enough.
+        Ok(expected) if expected.is_empty() && matches!(case.rows, super::Rows::Generated(_)) => {}
         Ok(expected) => differences.extend(of_rejects(&expected::rejects_file(folder, case), &expected, &made.rejects)),
         Err(problem) => differences.push(problem),
     }
