@@ -12,9 +12,9 @@ static abi_source source_to_abi(const source *from) {
     return to;
 }
 
-static uint32_t tree_size(const gm_field *field) {
+uint32_t gm_tree_size(const gm_field *field) {
     uint32_t size = 1;
-    for (uint32_t i = 0; i < field->type.child_count; i++) size += tree_size(&field->type.children[i]);
+    for (uint32_t i = 0; i < field->type.child_count; i++) size += gm_tree_size(&field->type.children[i]);
     return size;
 }
 
@@ -41,20 +41,20 @@ static void put_type(const gm_type *from, abi_type *to) {
     }
 }
 
-static abi_field *put_tree(const gm_field *from, abi_field *to) {
+abi_field *gm_put_tree(const gm_field *from, abi_field *to) {
     *to = (abi_field){.name = gm_text_from(from->name), .nullable = from->nullable, .children = from->type.child_count};
     put_type(&from->type, &to->type);
     to++;
-    for (uint32_t i = 0; i < from->type.child_count; i++) to = put_tree(&from->type.children[i], to);
+    for (uint32_t i = 0; i < from->type.child_count; i++) to = gm_put_tree(&from->type.children[i], to);
     return to;
 }
 
 static abi_output_column column_to_abi(const output_column *from) {
     abi_output_column to = {.kind = from->computed ? ABI_COLUMN_COMPUTED : ABI_COLUMN_FORWARDED};
     if (from->computed) {
-        to.computed.len = tree_size(&from->field);
+        to.computed.len = gm_tree_size(&from->field);
         to.computed.data = gm_alloc(sizeof(abi_field) * to.computed.len);
-        put_tree(&from->field, to.computed.data);
+        gm_put_tree(&from->field, to.computed.data);
     } else {
         to.forwarded.name = gm_text_from(from->field.name);
         to.forwarded.source = source_to_abi(&from->source);
@@ -62,7 +62,7 @@ static abi_output_column column_to_abi(const output_column *from) {
     return to;
 }
 
-void gm_plan_to_abi(const gm_plan *plan, abi_plan *to) {
+static void plan_to_abi(const gm_plan *plan, abi_plan *to) {
     to->reads.len = plan->reads.len;
     to->reads.data = gm_alloc(sizeof(abi_source) * plan->reads.len);
     for (uint32_t i = 0; i < plan->reads.len; i++) to->reads.data[i] = source_to_abi(&plan->reads.items[i].source);
@@ -95,7 +95,7 @@ abi_plan_result *gm_contract_plan(const gm_transform *transform, const abi_setup
     if (result->is_failure)
         result->failure = failure_to_abi(plan->failure);
     else
-        gm_plan_to_abi(plan, &result->plan);
+        plan_to_abi(plan, &result->plan);
     return result;
 }
 

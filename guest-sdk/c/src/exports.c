@@ -1,5 +1,5 @@
 // The component's exports: the canonical ABI passes records as their flattened members.
-#include <string.h>
+#ifdef __wasm32__
 
 #include "internal.h"
 
@@ -37,3 +37,5 @@ abi_process_result *gm_export_process(SETUP_PARAMETERS, uint32_t rows, gm_node *
     abi_batch batch = {rows, {{nodes, nodes_len}, {buffers, buffers_len}}};
     return gm_contract_process(&gristmill_transform, &setup, &batch);
 }
+
+#endif

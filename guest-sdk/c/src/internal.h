@@ -102,7 +102,9 @@ struct gm_outputs {
 
 /// A plan of this setup, with the transform's plan made. Look at `failure` before the rest.
 gm_plan *gm_plan_make(const gm_transform *transform, const abi_setup *setup, void **state);
-void gm_plan_to_abi(const gm_plan *plan, abi_plan *to);
+/// Nodes of a field's tree, and the tree itself in the contract's form; returns what lies behind it.
+uint32_t gm_tree_size(const gm_field *field);
+abi_field *gm_put_tree(const gm_field *from, abi_field *to);
 
 gm_batch *gm_batch_from_abi(const gm_plan *plan, const abi_batch *from, failure *problem);
 gm_outputs *gm_outputs_new(const gm_plan *plan, uint32_t rows);
