@@ -223,6 +223,25 @@ void gm_push_rows(gm_builder *builder, gm_array array, const uint32_t *rows, uin
         push_rows(builder, array, rows, count);
 }
 
+void gm_take_nulls(gm_builder *builder, gm_array array, const uint32_t *rows) {
+    if (!array.valid) return;
+    if (!rows && !builder->valid && builder->len == array.rows && builder->len) {
+        builder->valid = gm_alloc(bit_bytes(builder->capacity));
+        memcpy(builder->valid, array.valid, bit_bytes(builder->len));
+        // Bits behind the last row may be anything, and values to come are not null.
+        for (uint32_t place = builder->len; place % 8; place++) set_bit(builder->valid, place, true);
+        memset(builder->valid + bit_bytes(builder->len), 0xff, bit_bytes(builder->capacity) - bit_bytes(builder->len));
+        builder->nulls = array.null_count;
+        return;
+    }
+    for (uint32_t i = 0; i < builder->len; i++) {
+        uint32_t row = rows ? rows[i] : i;
+        gm_check_row(array.field, row, array.rows);
+        if (gm_bit(array.valid, row) || (builder->valid && !gm_bit(builder->valid, i))) continue;
+        mark_null(builder, i);
+    }
+}
+
 void gm_truncate(gm_builder *builder, uint32_t len) {
     for (uint32_t place = len; builder->valid && place < builder->len; place++) {
         builder->nulls -= !gm_bit(builder->valid, place);

@@ -21,17 +21,12 @@ static void bad(gm_plan *plan, const char *key, const char *wanted) {
     gm_fail(plan, "bad-config", gm_concat("`", key, "` is not ", wanted, NULL));
 }
 
-static const char *int_text(int64_t value) {
-    uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
-    return gm_concat(value < 0 ? "-" : "", gm_uint_text(magnitude), NULL);
-}
-
 int64_t gm_config_int(gm_plan *plan, const char *key, int64_t fallback, int64_t min, int64_t max) {
     const gm_json *json = gm_config_json(plan, key);
     int64_t value;
     if (!json) return fallback;
     if (gm_json_int(json, &value) && value >= min && value <= max) return value;
-    bad(plan, key, gm_concat("a whole number from ", int_text(min), " to ", int_text(max), NULL));
+    bad(plan, key, gm_concat("a whole number from ", gm_int_text(min), " to ", gm_int_text(max), NULL));
     return fallback;
 }
 

@@ -115,3 +115,8 @@ const char *gm_uint_text(uint64_t value) {
     while (value /= 10);
     return at;
 }
+
+const char *gm_int_text(int64_t value) {
+    uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
+    return value < 0 ? gm_concat("-", gm_uint_text(magnitude), NULL) : gm_uint_text(magnitude);
+}

@@ -51,18 +51,40 @@ uint16_t gm_float16_from_float(float value) {
     return (uint16_t)((bits >> 16 & 0x8000) | half);
 }
 
-/// Writes the digits before `end` and returns where they start.
-static char *digits_before(char *end, gm_uint128 value) {
-    // Division by 10 is cheap only for 64 bits.
-    const uint64_t chunk = 10000000000000000000u;
-    while (value >= chunk) {
-        uint64_t low = (uint64_t)(value % chunk);
-        value /= chunk;
-        for (int i = 0; i < 19; i++, low /= 10) *--end = (char)('0' + low % 10);
+/// Divides by 10^19 and returns the rest. 10^19 is 2^19 times 5^19, which leaves room for 19 bits a step in 64.
+static uint64_t divide_by_ten_to_19(gm_uint128 *value) {
+    const uint64_t five_to_19 = 19073486328125, bits = 19, mask = (1 << bits) - 1;
+    uint64_t cut_off = (uint64_t)*value & mask, high = (uint64_t)(*value >> bits >> 64), low = (uint64_t)(*value >> bits);
+    gm_uint128 quotient = (gm_uint128)(high / five_to_19) << 64;
+    uint64_t rest = high % five_to_19;
+    for (int shift = 64 - (int)bits; shift > 0; shift -= (int)bits) {
+        uint64_t step = rest << bits | (low >> shift & mask);
+        quotient |= (gm_uint128)(step / five_to_19) << shift;
+        rest = step % five_to_19;
     }
-    uint64_t low = (uint64_t)value;
-    do *--end = (char)('0' + low % 10);
-    while (low /= 10);
+    // 64 is three steps and 7 bits.
+    uint64_t last = rest << 7 | (low & 0x7f);
+    *value = quotient | last / five_to_19;
+    return last % five_to_19 << bits | cut_off;
+}
+
+/// A number below 10^8 with leading zeros: all eight digits at once, each in its own byte.
+static uint64_t eight_digits(uint32_t number) {
+    uint64_t fours = number / 10000 | (uint64_t)(number % 10000) << 32;
+    uint64_t hundreds = fours * 10486 >> 20 & 0x0000007f0000007f, twos = hundreds | (fours - hundreds * 100) << 16;
+    uint64_t tens = twos * 103 >> 10 & 0x000f000f000f000f, ones = tens | (twos - tens * 10) << 8;
+    return ones | 0x3030303030303030;
+}
+
+/// Writes `count` digits, or without a count those that there are, before `end`; returns where they start.
+static char *digits_before(char *end, uint64_t value, int count) {
+    for (; count < 0 ? value >= 100000000 : count >= 8; count -= count < 0 ? 0 : 8, value /= 100000000) {
+        uint64_t eight = eight_digits((uint32_t)(value % 100000000));
+        memcpy(end -= 8, &eight, 8);
+    }
+    for (; count < 0 ? value >= 10 : count > 0; count -= count < 0 ? 0 : 1, value /= 10)
+        *--end = (char)('0' + value % 10);
+    if (count < 0) *--end = (char)('0' + value);
     return end;
 }
 
@@ -70,7 +92,10 @@ void gm_text_append_int(gm_text_builder *builder, int64_t value) { gm_text_appen
 
 void gm_text_append_decimal(gm_text_builder *builder, gm_int128 value, int scale) {
     char text[40], *end = text + sizeof text;
-    char *start = digits_before(end, value < 0 ? -(gm_uint128)value : (gm_uint128)value);
+    gm_uint128 left = value < 0 ? -(gm_uint128)value : (gm_uint128)value;
+    char *start = end;
+    while (left > UINT64_MAX) start = digits_before(start, divide_by_ten_to_19(&left), 19);
+    start = digits_before(start, (uint64_t)left, -1);
     uint32_t len = (uint32_t)(end - start), behind = (uint32_t)MAX(scale, 0), zeros = (uint32_t)MAX(-scale, 0);
     // A number below one has zeros of its own.
     uint32_t leading = len <= behind ? behind + 1 - len : 0;

@@ -57,10 +57,6 @@ const char *gm_kind_text(gm_kind kind) {
     return names[kind];
 }
 
-static const char *int_text(int value) {
-    return value < 0 ? gm_concat("-", gm_uint_text((uint64_t)-value), NULL) : gm_uint_text((uint64_t)value);
-}
-
 static const char *element_text(const gm_field *field) {
     return gm_concat(gm_type_text(&field->type), field->nullable ? NULL : " not null", NULL);
 }
@@ -71,7 +67,7 @@ const char *gm_type_text(const gm_type *type) {
     switch (type->kind) {
         case GM_DECIMAL128:
         case GM_DECIMAL256:
-            return gm_concat(name, "(", gm_uint_text(type->precision), ", ", int_text(type->scale), ")", NULL);
+            return gm_concat(name, "(", gm_uint_text(type->precision), ", ", gm_int_text(type->scale), ")", NULL);
         case GM_FIXED_SIZE_BINARY: return gm_concat(name, "(", gm_uint_text(type->size), ")", NULL);
         case GM_TIME32:
         case GM_TIME64:

@@ -46,10 +46,17 @@ const char *gm_copy(gm_text text);
 /// The texts one after the other; the last argument is NULL.
 const char *gm_concat(const char *first, ...) __attribute__((sentinel));
 
+/// A number in decimal.
+const char *gm_int_text(int64_t value);
+
 struct gm_field;
 
 // Each mistake has a function of its own, because its name is what the runner shows of a trap.
 #define GM_TRAP __attribute__((noinline, cold, noreturn)) void
+
+/// Ends the call: for what cannot happen unless the transform is wrong. The runner tries again, then isolates the rows at
+/// fault. Tests show the message; a component has nowhere to write it.
+GM_TRAP gm_panic(const char *message);
 
 GM_TRAP gm_trap_out_of_memory(void);
 GM_TRAP gm_trap_row_out_of_range(const struct gm_field *field, uint32_t row, uint32_t rows);

@@ -49,6 +49,10 @@ void gm_push_rows(gm_builder *builder, gm_array array, const uint32_t *rows, uin
 /// Hands a whole column of the same type back as it came, without a copy.
 void gm_give(gm_outputs *outputs, gm_out column, gm_array array);
 
+/// Makes the values null whose rows of `array` are null: value i where row `rows[i]` is, or row i without `rows`. For columns
+/// that were filled in one go with `gm_NAME_extend`.
+void gm_take_nulls(gm_builder *builder, gm_array array, const uint32_t *rows);
+
 /// The builder of a list's items, of a struct's member, or of a map's entries, which are structs of key and value.
 gm_builder *gm_child_builder(gm_builder *nested, uint32_t place);
 /// Ends the value in hand of a nested column: what was pushed to its children since the last one. Traps where a struct's

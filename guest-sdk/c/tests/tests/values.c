@@ -39,6 +39,40 @@ GM_TEST(decimals_are_read_exactly_or_not_at_all) {
     GM_EXPECT(gm_parse_decimal(GM_TEXT("99999999999999999999999999999999999999"), 0, &value));
 }
 
+/// `digits` of a number, by the school's method.
+static const char *digits_of(gm_int128 value) {
+    char text[41] = {0}, *at = text + 40;
+    gm_uint128 left = value < 0 ? -(gm_uint128)value : (gm_uint128)value;
+    do *--at = (char)('0' + (int)(left % 10));
+    while (left /= 10);
+    if (value < 0) *--at = '-';
+    return gm_copy((gm_text){at, (uint32_t)strlen(at)});
+}
+
+static const char *appended(gm_int128 value, int scale) {
+    gm_field field = gm_nullable("text", gm_utf8());
+    gm_builder builder = {.field = &field};
+    gm_text_append_decimal(gm_text_builder_of(&builder), value, scale);
+    return gm_copy((gm_text){(const char *)builder.data, builder.data_len});
+}
+
+GM_TEST(decimals_of_every_length_are_written) {
+    gm_int128 most = (gm_int128)(~(gm_uint128)0 >> 1);
+    GM_EXPECT_TEXT(appended(most, 0), digits_of(most));
+    GM_EXPECT_TEXT(appended(-most - 1, 0), digits_of(-most - 1));
+    gm_int128 power = 1, mixed = 0;
+    for (int i = 0; i < 38; i++, power *= 10, mixed = mixed * 10 + i % 10) {
+        GM_EXPECT_TEXT(appended(power, 0), digits_of(power));
+        GM_EXPECT_TEXT(appended(power - 1, 0), digits_of(power - 1));
+        GM_EXPECT_TEXT(appended(-mixed, 0), digits_of(-mixed));
+    }
+    GM_EXPECT_TEXT(appended(5, 3), "0.005");
+    GM_EXPECT_TEXT(appended(-1234, 3), "-1.234");
+    GM_EXPECT_TEXT(appended(0, 2), "0.00");
+    GM_EXPECT_TEXT(appended(12, -2), "1200");
+    GM_EXPECT_TEXT(appended(0, -2), "0");
+}
+
 GM_TEST(floats_are_read_or_not_at_all) {
     double value;
     GM_EXPECT(gm_parse_float(GM_TEXT("-12.5e-1"), &value) && value == -1.25);
