@@ -32,7 +32,7 @@ gm_date gm_date_from_days(int32_t days) {
 bool gm_parse_date(gm_text text, int32_t *days) {
     int64_t year, month, day;
     return text.len == 10 && text.data[4] == '-' && text.data[7] == '-' &&
-           gm_parse_int(gm_text_slice(text, 0, 4), &year) && gm_parse_int(gm_text_slice(text, 5, 7), &month) &&
-           gm_parse_int(gm_text_slice(text, 8, 10), &day) && year >= 0 && month > 0 && day > 0 &&
+           gm_parse_digits(gm_text_slice(text, 0, 4), &year) && gm_parse_digits(gm_text_slice(text, 5, 7), &month) &&
+           gm_parse_digits(gm_text_slice(text, 8, 10), &day) &&
            gm_days_from_date((gm_date){(int32_t)year, (uint32_t)month, (uint32_t)day}, days);
 }

@@ -16,13 +16,13 @@ bool gm_failed(const gm_plan *plan) { return plan->failure.code != NULL; }
 gm_stage gm_stage_of(const gm_plan *plan) { return plan->stage; }
 
 static const char *stage_text(int stage) {
-    return stage == GM_STAGE_NORMALIZE ? "normalize" : stage == GM_STAGE_MIGRATE ? "migrate" : "map";
+    return stage == gm_stage_normalize ? "normalize" : stage == gm_stage_migrate ? "migrate" : "map";
 }
 
 void gm_serve(gm_plan *plan, int stages) {
     if (plan->stage & stages) return;
     const char *served = "";
-    for (int stage = GM_STAGE_NORMALIZE; stage <= GM_STAGE_MAP; stage <<= 1)
+    for (int stage = gm_stage_normalize; stage <= gm_stage_map; stage <<= 1)
         if (stages & stage) served = gm_concat(served, *served ? ", " : "", stage_text(stage), NULL);
     gm_fail(plan, "wrong-stage",
             gm_concat("this transform serves ", served, ", not ", stage_text(plan->stage), NULL));

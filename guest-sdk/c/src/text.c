@@ -60,6 +60,10 @@ bool gm_parse_int(gm_text text, int64_t *value) {
     return !__builtin_sub_overflow(0, negative, value);
 }
 
+bool gm_parse_digits(gm_text text, int64_t *value) {
+    return text.len && text.data[0] != '-' && gm_parse_int(text, value);
+}
+
 bool gm_parse_decimal(gm_text text, int scale, gm_int128 *value) {
     uint32_t i = text.len && text.data[0] == '-', digits = 0;
     int behind = -1;

@@ -143,7 +143,7 @@ static const char *take_rows(const gm_harness *harness, const abi_processed *pro
         to->rows[i] = row;
         to->operations[i] = from->operations.is_some ? from->operations.some.data[i] : operation_of(harness, row);
         if (to->operations[i] > GM_DELETE) return contract("an operation is none");
-        for (uint32_t k = 0; harness->stage != GM_STAGE_MAP && k < processed->rejects.len; k++)
+        for (uint32_t k = 0; harness->stage != gm_stage_map && k < processed->rejects.len; k++)
             if (processed->rejects.data[k].row == row) return contract("a rejected row is selected");
     }
     return NULL;

@@ -32,7 +32,7 @@ typedef struct {
 } gm_lookup;
 
 /// Stages are flags, so that a transform can name all that it serves.
-typedef enum { GM_STAGE_NORMALIZE = 1, GM_STAGE_MIGRATE = 2, GM_STAGE_MAP = 4 } gm_stage;
+typedef enum { gm_stage_normalize = 1, gm_stage_migrate = 2, gm_stage_map = 4 } gm_stage;
 
 gm_stage gm_stage_of(const gm_plan *plan);
 /// Fails the plan with `wrong-stage` for every stage that is not among these flags.

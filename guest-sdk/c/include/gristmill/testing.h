@@ -2,7 +2,7 @@
 /// test runner. `test.sh` builds and runs the tests of a project.
 ///
 ///     GM_TEST(names_are_trimmed) {
-///         gm_harness *harness = gm_harness_new(GM_STAGE_NORMALIZE);
+///         gm_harness *harness = gm_harness_new(gm_stage_normalize);
 ///         const gm_run *run = gm_harness_run(harness, &gristmill_transform, gm_table_csv("id:int64,name\n1, ann \n"));
 ///         GM_EXPECT_TEXT(gm_run_output(run, "records"), "id | name\n1 | ann\n");
 ///     }

@@ -22,6 +22,8 @@ bool gm_text_split(gm_text text, char separator, gm_text *before, gm_text *after
 
 /// Digits, with or without a minus. False if it is anything else or does not fit.
 bool gm_parse_int(gm_text text, int64_t *value);
+/// Digits alone.
+bool gm_parse_digits(gm_text text, int64_t *value);
 /// A number with or without a minus and a point, as the unscaled value of a decimal of this scale. False if it is anything
 /// else, has more digits behind the point than `scale`, or more than 38 digits in all.
 bool gm_parse_decimal(gm_text text, int scale, gm_int128 *value);

@@ -10,7 +10,7 @@ typedef struct {
 
 static void plan(gm_plan *plan, void *state) {
     orders *self = state;
-    gm_serve(plan, GM_STAGE_NORMALIZE);
+    gm_serve(plan, gm_stage_normalize);
     gm_config_require(plan, "max_amount");
     self->max_amount = gm_config_float(plan, "max_amount", 0);
     self->name = gm_read(plan, "name", GM_UTF8);

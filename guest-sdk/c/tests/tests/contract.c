@@ -26,7 +26,7 @@ static void plan(gm_plan *plan, void *state) {
     if (does(self, "look up nowhere")) gm_look_up(plan, "cities", "name", "mayor");
     if (does(self, "look up a missing value")) gm_look_up(plan, "codes", "name", "mayor");
     if (does(self, "compute twice")) gm_compute(plan, self->records, "id", gm_utf8());
-    if (does(self, "serve map")) gm_serve(plan, GM_STAGE_MIGRATE | GM_STAGE_MAP);
+    if (does(self, "serve map")) gm_serve(plan, gm_stage_migrate | gm_stage_map);
     if (does(self, "require")) gm_config_require(plan, "limit");
     // Whatever failed, the rest of the plan is harmless.
     gm_forward_lookup(plan, self->records, "mayor", gm_look_up(plan, "nowhere", "nothing", "no one"));
@@ -68,7 +68,7 @@ static void process(const gm_batch *batch, gm_outputs *outputs, const void *stat
 static const gm_transform deeds_transform = {.state_size = sizeof(deeds), .plan = plan, .process = process};
 
 static const gm_run *run_of(const char *config) {
-    gm_harness *harness = gm_harness_new(GM_STAGE_NORMALIZE);
+    gm_harness *harness = gm_harness_new(gm_stage_normalize);
     gm_harness_config(harness, config);
     gm_harness_dictionary(harness, "codes", "code", gm_table_csv("code,city\nA,Aa\n"));
     gm_harness_dictionary(harness, "nowhere", "name", gm_table_csv("name,no one\nA,B\n"));

@@ -106,7 +106,7 @@ static const char EVERY_TYPE[] =
     "0,0,0,[],[],[3,4],[null,\"\"],[],[]\n";
 
 static void comes_back(const char *way) {
-    gm_harness *harness = gm_harness_new(GM_STAGE_MIGRATE);
+    gm_harness *harness = gm_harness_new(gm_stage_migrate);
     gm_harness_config(harness, gm_concat("{\"way\": ", way, "}", NULL));
     const gm_run *run = gm_harness_run(harness, &identity_transform, gm_table_csv(EVERY_TYPE));
     const char *wanted =
@@ -132,7 +132,7 @@ GM_TEST(every_type_is_built_anew) { comes_back("2"); }
 GM_TEST(no_rows_are_no_problem) {
     const char *header = gm_copy((gm_text){EVERY_TYPE, (uint32_t)(strchr(EVERY_TYPE, '\n') - EVERY_TYPE + 1)});
     for (const char *way = "012"; *way; way++) {
-        gm_harness *harness = gm_harness_new(GM_STAGE_MIGRATE);
+        gm_harness *harness = gm_harness_new(gm_stage_migrate);
         gm_harness_config(harness, gm_concat("{\"way\": ", gm_copy((gm_text){way, 1}), "}", NULL));
         const gm_run *run = gm_harness_run(harness, &identity_transform, gm_table_csv(header));
         GM_EXPECT(!gm_run_failure(run));

@@ -1,7 +1,7 @@
 #include <gristmill/testing.h>
 
 GM_TEST(amounts_become_euros_and_bad_ones_are_rejected) {
-    gm_harness *harness = gm_harness_new(GM_STAGE_NORMALIZE);
+    gm_harness *harness = gm_harness_new(gm_stage_normalize);
     gm_harness_config(harness, "{\"max_amount\": 1000}");
     gm_harness_dictionary(harness, "currencies", "code", gm_table_csv("code,rate:float64\nUSD,0.9\nEUR,1\n"));
     const gm_run *run = gm_harness_run(harness, &gristmill_transform,

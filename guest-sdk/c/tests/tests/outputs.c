@@ -40,7 +40,7 @@ static void process_explode(const gm_batch *batch, gm_outputs *outputs, const vo
 GM_TEST(rows_are_left_out_repeated_and_reordered) {
     static const gm_transform transform = {
         .state_size = sizeof(explode), .plan = plan_explode, .process = process_explode};
-    gm_harness *harness = gm_harness_new(GM_STAGE_MAP);
+    gm_harness *harness = gm_harness_new(gm_stage_map);
     gm_harness_operations(harness, "iudd");
     const gm_run *run = gm_harness_run(
         harness, &transform, gm_table_csv("id:int64,tags:list<utf8>\n1,[\"a\",\"b\"]\n2,\n3,[]\n4,[\"c,d\"]\n"));
@@ -94,7 +94,7 @@ static void row_numbers(gm_row *row, const void *state) {
 static const gm_transform numbers_transform = {.state_size = sizeof(numbers), .plan = plan_numbers, .row = row_numbers};
 
 static const gm_run *run_numbers(const char *operations, const char *rows) {
-    gm_harness *harness = gm_harness_new(GM_STAGE_MAP);
+    gm_harness *harness = gm_harness_new(gm_stage_map);
     gm_harness_operations(harness, operations);
     gm_harness_dictionary(harness, "names", "n", gm_table_csv("n:int64,name\n1,one\n2,two\n4,four\n"));
     const char *header = "n:int64,t,d:decimal128(5, 2),f:float32,b:boolean,x:binary\n";

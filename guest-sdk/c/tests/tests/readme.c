@@ -25,7 +25,7 @@ GM_TEST(the_readme_shows_the_examples) {
 }
 
 GM_TEST(the_row_example_trims_and_rejects) {
-    const gm_run *run = gm_harness_run(gm_harness_new(GM_STAGE_NORMALIZE), &trim_transform,
+    const gm_run *run = gm_harness_run(gm_harness_new(gm_stage_normalize), &trim_transform,
                                        gm_table_csv("name,quantity:int64\n ann,25\n,1\nben,\n"));
     GM_EXPECT_TEXT(gm_run_output(run, "records"), "name | dozens\nann | 2\nben | null\n");
     GM_EXPECT_TEXT(gm_run_rejects(run), "1 missing-value name\n");

@@ -5,18 +5,18 @@ static void plan(gm_plan *plan, void *state) {
     conformance *self = state;
     self->stage = gm_stage_of(plan);
     switch (self->stage) {
-        case GM_STAGE_NORMALIZE: normalize_plan(plan, &self->normalize); break;
-        case GM_STAGE_MIGRATE: migrate_plan(plan, &self->migrate); break;
-        case GM_STAGE_MAP: map_plan(plan, &self->map); break;
+        case gm_stage_normalize: normalize_plan(plan, &self->normalize); break;
+        case gm_stage_migrate: migrate_plan(plan, &self->migrate); break;
+        case gm_stage_map: map_plan(plan, &self->map); break;
     }
 }
 
 static void process(const gm_batch *batch, gm_outputs *outputs, const void *state) {
     const conformance *self = state;
     switch (self->stage) {
-        case GM_STAGE_NORMALIZE: normalize_process(batch, outputs, &self->normalize); break;
-        case GM_STAGE_MIGRATE: migrate_process(batch, outputs, &self->migrate); break;
-        case GM_STAGE_MAP: map_process(batch, outputs, &self->map); break;
+        case gm_stage_normalize: normalize_process(batch, outputs, &self->normalize); break;
+        case gm_stage_migrate: migrate_process(batch, outputs, &self->migrate); break;
+        case gm_stage_map: map_process(batch, outputs, &self->map); break;
     }
 }
 

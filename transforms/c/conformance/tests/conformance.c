@@ -2,7 +2,7 @@
 #include <gristmill/testing.h>
 
 static const gm_run *normalize(const char *config, const char *csv) {
-    gm_harness *harness = gm_harness_new(GM_STAGE_NORMALIZE);
+    gm_harness *harness = gm_harness_new(gm_stage_normalize);
     gm_harness_config(harness, config);
     gm_harness_dictionary(harness, "codes", "code", gm_table_csv("code,name,weight:int64\nAT,Austria,7\nBE,,\n"));
     return gm_harness_run(harness, &gristmill_transform, gm_table_csv(csv));
@@ -77,7 +77,7 @@ GM_TEST(plans_are_refused) {
 }
 
 GM_TEST(orders_come_last_first_and_items_in_order) {
-    gm_harness *harness = gm_harness_new(GM_STAGE_MAP);
+    gm_harness *harness = gm_harness_new(gm_stage_map);
     gm_harness_dictionary(harness, "codes", "code", gm_table_csv("code,name\nAT,Austria\n"));
     gm_harness_operations(harness, "iudi");
     const gm_run *run = gm_harness_run(harness, &gristmill_transform,
