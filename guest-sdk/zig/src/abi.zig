@@ -5,11 +5,12 @@ const std = @import("std");
 
 pub fn List(comptime T: type) type {
     return extern struct {
-        ptr: [*]const T = undefined,
+        ptr: [*]const T = @ptrFromInt(16),
         len: u32 = 0,
 
         pub fn of(items_: []const T) @This() {
-            return .{ .ptr = items_.ptr, .len = @intCast(items_.len) };
+            // The host looks at where even an empty list lies.
+            return if (items_.len == 0) .{} else .{ .ptr = items_.ptr, .len = @intCast(items_.len) };
         }
         pub fn items(list: @This()) []const T {
             return if (list.len == 0) &.{} else list.ptr[0..list.len];

@@ -16,7 +16,8 @@ comptime {
     @export(&process, .{ .name = interface ++ "#process" });
 }
 
-fn realloc(old: [*]const u8, old_len: usize, _: usize, len: usize) callconv(.c) [*]u8 {
+fn realloc(old: [*]const u8, old_len: usize, alignment: usize, len: usize) callconv(.c) [*]u8 {
+    if (len == 0) return @ptrFromInt(alignment);
     const new = gristmill.memory.alloc(u8, len);
     @memcpy(new[0..@min(old_len, len)], old[0..@min(old_len, len)]);
     return new.ptr;
