@@ -3,6 +3,7 @@
 const std = @import("std");
 const abi = @import("abi.zig");
 const column = @import("column.zig");
+const decimals = @import("decimal.zig");
 const memory = @import("memory.zig");
 const types = @import("types.zig");
 const Array = column.Array;
@@ -225,6 +226,8 @@ pub const Builder = struct {
     }
 
     pub inline fn appendData(builder: *Builder, bytes: []const u8) void {
+        // There is room after this check.
+        @setRuntimeSafety(false);
         builder.reserveData(bytes.len);
         copyBytes(builder.data[builder.data_len..][0..bytes.len], bytes);
         builder.data_len += bytes.len;
@@ -325,9 +328,12 @@ fn resize(comptime T: type, old: []T, len: usize) []T {
     return new;
 }
 
-/// Copies few bytes without a call.
+/// Copies few bytes without a call. Both have the same length.
 inline fn copyBytes(to: []u8, from: []const u8) void {
     const len = from.len;
+    std.debug.assert(to.len == len);
+    // Each place below follows from the length.
+    @setRuntimeSafety(false);
     if (len > 16) {
         @memcpy(to, from);
     } else if (len >= 8) {
@@ -349,6 +355,8 @@ pub fn FixedBuilder(comptime T: type) type {
         base: *Builder,
 
         pub inline fn push(builder: @This(), value: T) void {
+            // There is room after this check.
+            @setRuntimeSafety(false);
             const base = builder.base;
             if (base.len == base.capacity) base.grow(1);
             @as([*]T, @ptrCast(base.values))[base.len] = value;
@@ -412,6 +420,11 @@ pub const BytesBuilder = struct {
         const written = std.fmt.bufPrint(builder.base.data[builder.base.data_len..], format, values) catch unreachable;
         builder.base.data_len += written.len;
     }
+    /// An unscaled value as a number with `scale` digits behind the point.
+    pub fn pushDecimal(builder: @This(), value: i128, scale: u8) void {
+        var text: [decimals.longest]u8 = undefined;
+        builder.push(decimals.write(&text, value, scale));
+    }
     /// Room for this many bytes of the value in hand: what is written there counts once `end` says how much it was.
     pub inline fn room(builder: @This(), bytes: usize) []u8 {
         builder.base.reserveData(bytes);
@@ -421,6 +434,8 @@ pub const BytesBuilder = struct {
     pub inline fn end(builder: @This(), written: usize) void {
         const base = builder.base;
         if (base.len == base.capacity) base.grow(1);
+        std.debug.assert(written <= base.data.len - base.data_len);
+        @setRuntimeSafety(false);
         base.data_len += written;
         if (base.field.type == .fixed_size_binary and base.data_len - base.offsets[base.len] != base.field.type.fixed_size_binary) {
             @panic("a fixed-size binary has another width");

@@ -38,8 +38,8 @@ pub const Formatted = struct {
     }
 };
 
-/// What `write` needs at most.
-pub const longest = 2 + 39 + 256;
+/// What `write` needs at most: the scale of a decimal is at most 76.
+pub const longest = 2 + 77;
 
 /// The text of an unscaled value, at the end of `to`.
 pub fn write(to: *[longest]u8, value: i128, scale: u8) []const u8 {
@@ -91,39 +91,4 @@ fn divideByTenTo19(value: u128) struct { quotient: u128, rest: u64 } {
     const last = rest << 7 | (low & 0x7f);
     quotient |= last / five_to_19;
     return .{ .quotient = quotient, .rest = last % five_to_19 << 19 | @as(u64, @truncate(value & 0x7ffff)) };
-}
-
-test "decimals are read exactly or not at all" {
-    const good = .{ .{ "1", 100 }, .{ "-1.5", -150 }, .{ "0.05", 5 }, .{ "12.34", 1234 }, .{ "-0", 0 }, .{ "000.10", 10 } };
-    inline for (good) |case| try std.testing.expectEqual(case[1], parse(case[0], 2));
-    for ([_][]const u8{ "", "-", ".", "1.", ".5", "1.234", "1,5", "1.2.3", "1e3", "1000000000000000000000000000000000000" }) |bad| {
-        try std.testing.expectEqual(null, parse(bad, 2));
-    }
-    try std.testing.expectEqual(limit - 1, parse("99999999999999999999999999999999999999", 0));
-}
-
-test "decimals of every length are written" {
-    var power: i128 = 1;
-    var mixed: i128 = 0;
-    for (0..38) |i| {
-        for ([_]i128{ power, power - 1, -mixed }) |value| {
-            var wanted: [41]u8 = undefined;
-            var text: [longest]u8 = undefined;
-            try std.testing.expectEqualStrings(try std.fmt.bufPrint(&wanted, "{d}", .{value}), write(&text, value, 0));
-        }
-        power *= 10;
-        mixed = mixed * 10 + @as(i128, @intCast(i % 10));
-    }
-    const cases = .{
-        .{ std.math.minInt(i128), 0, "-170141183460469231731687303715884105728" },
-        .{ std.math.maxInt(i128), 38, "1.70141183460469231731687303715884105727" },
-        .{ 5, 3, "0.005" },
-        .{ -1234, 3, "-1.234" },
-        .{ 0, 2, "0.00" },
-        .{ 1, 20, "0.00000000000000000001" },
-    };
-    inline for (cases) |case| {
-        var text: [longest]u8 = undefined;
-        try std.testing.expectEqualStrings(case[2], write(&text, case[0], case[1]));
-    }
 }

@@ -72,7 +72,7 @@ pub const Row = row.Row;
 
 pub const Date = dates.Date;
 pub const parseDecimal = decimals.parse;
-pub const formatDecimal = decimals.Formatted;
+pub const FormattedDecimal = decimals.Formatted;
 
 const builder = @import("builder.zig");
 const column = @import("column.zig");

@@ -66,7 +66,7 @@ pub const Selection = struct {
     /// of their own, or none has.
     pub fn pushAs(selection: *Selection, row: usize, operation: Operation) void {
         selection.push(row);
-        memory.append(u8, &selection.operations, @intFromEnum(operation));
+        memory.append(u8, &selection.operations, @backingInt(operation));
     }
 
     fn grow(selection: *Selection) void {

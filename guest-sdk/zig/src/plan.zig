@@ -333,14 +333,14 @@ fn putTree(field: *const Field, trees: []abi.Field, place: *usize) void {
 }
 
 fn typeToAbi(t: Type) abi.Type {
-    var to: abi.Type = .{ .kind = @intFromEnum(t.kind()) };
+    var to: abi.Type = .{ .kind = @backingInt(t.kind()) };
     switch (t) {
         .decimal128, .decimal256 => |of| to.of = .{ .decimal = .{ .precision = of.precision, .scale = of.scale } },
         .fixed_size_binary => |bytes| to.of = .{ .size = bytes },
         .fixed_size_list => |of| to.of = .{ .size = of.len },
-        .time32, .time64, .duration => |unit| to.of = .{ .unit = @intFromEnum(unit) },
+        .time32, .time64, .duration => |unit| to.of = .{ .unit = @backingInt(unit) },
         .timestamp => |of| to.of = .{ .timestamp = .{
-            .unit = @intFromEnum(of.unit),
+            .unit = @backingInt(of.unit),
             .zone = .of(if (of.zone) |zone| abi.String.of(zone) else null),
         } },
         .map => |of| to.of = .{ .sorted = of.sorted },

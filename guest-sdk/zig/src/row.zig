@@ -187,7 +187,7 @@ pub const OutputRow = struct {
     pub fn operation(out: *OutputRow, value: outputs_.Operation) Error!void {
         const operations = &out.to.selection.operations;
         if (operations.items.len != out.begun - 1) return if (out.operated) {} else out.mixed();
-        memory.append(u8, operations, @intFromEnum(value));
+        memory.append(u8, operations, @backingInt(value));
         out.operated = true;
     }
 

@@ -83,7 +83,7 @@ pub const Harness = struct {
             to.* = .{ .name = .of(from.name), .key = .of(from.key), .fields = .of(fieldsOf(from.table)) };
         }
         return .{
-            .stage = @intFromEnum(harness.stage),
+            .stage = @backingInt(harness.stage),
             .config = .of(harness.config),
             .input = .of(fieldsOf(input)),
             .dictionaries = .of(dictionaries),
@@ -122,7 +122,7 @@ pub const Harness = struct {
     }
 
     fn operationOf(harness: Harness, row: usize) u8 {
-        return if (harness.operations) |operations| @intFromEnum(operations[row]) else 0;
+        return if (harness.operations) |operations| @backingInt(operations[row]) else 0;
     }
 
     /// What of the outputs breaks the contract; null if nothing.

@@ -105,7 +105,11 @@ pub const Value = struct {
             },
             inline else => |_, kind| switch (comptime kind.storage()) {
                 .bits => try writer.print("{}", .{array.as(kind).at(row)}),
-                .fixed => try writer.print("{d}", .{array.as(kind).at(row)}),
+                // All digits of a half, not only those that tell it from other halves.
+                .fixed => if (kind == .float16)
+                    try writer.print("{d}", .{@as(f32, array.as(kind).at(row))})
+                else
+                    try writer.print("{d}", .{array.as(kind).at(row)}),
                 .bytes => if (comptime kind.isText())
                     try writer.writeAll(array.as(kind).at(row))
                 else

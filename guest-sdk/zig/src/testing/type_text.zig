@@ -36,7 +36,7 @@ pub const Parser = struct {
     fn unit(parser: *Parser) Error!types.Unit {
         const text = parser.until(",) ");
         const names = [_][]const u8{ "s", "ms", "us", "ns" };
-        for (names, 0..) |name, i| if (std.mem.eql(u8, name, text)) return @enumFromInt(i);
+        for (names, 0..) |name, i| if (std.mem.eql(u8, name, text)) return @fromBackingInt(@intCast(i));
         return error.NoType;
     }
 
