@@ -71,7 +71,7 @@ void normalize_plan(gm_plan *plan, normalize *self) {
     self->visits = compute(plan, self, "visits", visits, "visits", visits);
 }
 
-/// The rows that are not rejected. `rows` is NULL where that is all of them.
+/// The rows that are not rejected. `rows` is NULL where that is all of them, and only there.
 typedef struct {
     const uint32_t *rows;
     uint32_t count;
@@ -133,7 +133,8 @@ static accepted reject(gm_outputs *outputs, const normalize *self, const uint8_t
             gm_reject(outputs, row, texts[faults[row]].code, texts[faults[row]].field, texts[faults[row]].message);
     }
     gm_say(outputs, gm_concat(gm_int_text(bad), " of ", gm_int_text(rows), " rows rejected", NULL));
-    return (accepted){selection->rows, selection->len};
+    static const uint32_t none[1];
+    return (accepted){selection->len ? selection->rows : none, selection->len};
 }
 
 static void put_weight(const normalize *self, const gm_batch *batch, gm_outputs *outputs, accepted rows) {

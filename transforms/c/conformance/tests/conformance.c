@@ -68,6 +68,13 @@ GM_TEST(the_rest_of_the_columns) {
                    "3 | null | -1 | -inf | false | null | null | null | null\n");
 }
 
+GM_TEST(all_rows_may_be_rejected) {
+    const gm_run *run =
+        normalize("{}", "id:int64,text,numbers:list<int64>,visits:list<struct<page: utf8, seconds: int32>>\n1,reject,[1],[]\n");
+    GM_EXPECT_TEXT(gm_run_output(run, "records"), "id | text | text_state | sum | visits\n");
+    GM_EXPECT_TEXT(gm_run_messages(run), "1 of 1 rows rejected\n");
+}
+
 GM_TEST(plans_are_refused) {
     GM_EXPECT_TEXT(gm_run_failure(normalize("{\"step\": 1001}", "id:int64\n")),
                    "bad-config: `step` is not a whole number from -1000 to 1000");
