@@ -73,7 +73,7 @@ pub const Map = struct {
                 outputs.reject(row, .{ .code = "negative", .field = "quantity", .message = "the quantity is negative" });
                 continue;
             }
-            const deleted = quantity == 0 or operations.at(row) == @intFromEnum(gm.Operation.delete);
+            const deleted = quantity == 0 or operations.at(row) == @backingInt(gm.Operation.delete);
             const items = tags.get(row) orelse continue;
             for (items.start..items.end) |item| {
                 const first = item == items.start;
