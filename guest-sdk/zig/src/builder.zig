@@ -5,6 +5,7 @@ const abi = @import("abi.zig");
 const column = @import("column.zig");
 const decimals = @import("decimal.zig");
 const memory = @import("memory.zig");
+const mistake = @import("mistake.zig");
 const types = @import("types.zig");
 const Array = column.Array;
 const Field = types.Field;
@@ -56,7 +57,7 @@ pub const Builder = struct {
 
     /// The typed builder, which must be of this kind.
     pub fn as(builder: *Builder, comptime kind: Kind) BuilderOf(kind) {
-        if (builder.field.type.kind() != kind) @panic("the column is of another kind");
+        if (builder.field.type.kind() != kind) mistake.columnHasAnotherType(builder.field, @tagName(kind));
         return .{ .base = builder };
     }
 
@@ -91,7 +92,7 @@ pub const Builder = struct {
         @branchHint(.cold);
         const needed = builder.data_len + more;
         const most: usize = if (builder.field.type.kind().isLarge()) std.math.maxInt(u32) else std.math.maxInt(i32);
-        if (needed > most) @panic("a column holds more than its offsets can say: use a large type");
+        if (needed > most) mistake.columnIsLargerThanItsOffsetsCanSay(builder.field);
         builder.data = resize(u8, builder.data, @max(needed, builder.data.len * 2, builder.expected * 8, 64));
     }
 
@@ -133,13 +134,13 @@ pub const Builder = struct {
                 builder.offsets[place + 1] = @intCast(builder.data_len);
             },
             .lists => {
-                if (builder.children[0].len != builder.offsets[place]) unfinished();
+                if (builder.children[0].len != builder.offsets[place]) mistake.nestedValueIsNotWhole(builder.field);
                 builder.offsets[place + 1] = builder.offsets[place];
             },
             .members, .fixed_lists => {
                 const each = builder.itemsEach();
                 for (builder.children) |*child| {
-                    if (child.len != place * each) unfinished();
+                    if (child.len != place * each) mistake.nestedValueIsNotWhole(builder.field);
                     for (0..each) |_| {
                         child.reserve(1);
                         if (child.field.nullable) child.markNull(child.len);
@@ -163,18 +164,18 @@ pub const Builder = struct {
         builder.reserve(1);
         if (builder.storage() == .lists) {
             const most: usize = if (builder.field.type.kind().isLarge()) std.math.maxInt(u32) else std.math.maxInt(i32);
-            if (builder.children[0].len > most) @panic("a column holds more than its offsets can say: use a large type");
+            if (builder.children[0].len > most) mistake.columnIsLargerThanItsOffsetsCanSay(builder.field);
             builder.offsets[builder.len + 1] = @intCast(builder.children[0].len);
         } else for (builder.children) |*child| {
-            if (child.len != (builder.len + 1) * builder.itemsEach()) unfinished();
+            if (child.len != (builder.len + 1) * builder.itemsEach()) mistake.nestedValueIsNotWhole(builder.field);
         }
         builder.len += 1;
     }
 
     /// These rows of a column of the same type, in this order.
     pub fn pushRows(builder: *Builder, array: Array, rows: []const u32) void {
-        if (!builder.field.type.eql(array.field.type)) @panic("the column is of another type");
-        for (rows) |row| std.debug.assert(row < array.rows);
+        if (!builder.field.type.eql(array.field.type)) mistake.columnHasAnotherType(builder.field, @tagName(array.field.type.kind()));
+        for (rows) |row| if (row >= array.rows) mistake.rowIsOutOfRange(row, array.rows);
         builder.takeRows(array, rows);
     }
 
@@ -307,11 +308,6 @@ pub const Builder = struct {
     }
 };
 
-fn unfinished() noreturn {
-    @branchHint(.cold);
-    @panic("a nested value is not whole: its members differ in their number of values");
-}
-
 fn bitBytes(bits: usize) usize {
     return (bits + 7) / 8;
 }
@@ -434,11 +430,11 @@ pub const BytesBuilder = struct {
     pub inline fn end(builder: @This(), written: usize) void {
         const base = builder.base;
         if (base.len == base.capacity) base.grow(1);
-        std.debug.assert(written <= base.data.len - base.data_len);
+        if (written > base.data.len - base.data_len) mistake.moreWasWrittenThanThereWasRoom(base.field);
         @setRuntimeSafety(false);
         base.data_len += written;
         if (base.field.type == .fixed_size_binary and base.data_len - base.offsets[base.len] != base.field.type.fixed_size_binary) {
-            @panic("a fixed-size binary has another width");
+            mistake.valueHasAnotherWidth(base.field);
         }
         base.offsets[base.len + 1] = @intCast(base.data_len);
         base.len += 1;

@@ -6,6 +6,7 @@
 const std = @import("std");
 const abi = @import("abi.zig");
 const memory = @import("memory.zig");
+const mistake = @import("mistake.zig");
 const types = @import("types.zig");
 const Field = types.Field;
 const Kind = types.Kind;
@@ -29,7 +30,7 @@ pub const Validity = struct {
     rows: usize,
 
     pub inline fn isNull(validity: Validity, row: usize) bool {
-        std.debug.assert(row < validity.rows);
+        if (row >= validity.rows) mistake.rowIsOutOfRange(row, validity.rows);
         const bits = validity.bits orelse return false;
         return !bit(bits, row);
     }
@@ -65,12 +66,12 @@ pub const Array = struct {
         for (array.field.type.children(), 0..) |*field, place| {
             if (std.mem.eql(u8, field.name, name)) return array.child(place);
         }
-        @panic("the struct has no such member");
+        mistake.structHasNoSuchMember(array.field, name);
     }
 
     /// A view of the column, which must be of this kind.
     pub fn as(array: Array, comptime kind: Kind) Column(kind) {
-        if (array.field.type.kind() != kind) @panic("the column is of another kind");
+        if (array.field.type.kind() != kind) mistake.columnHasAnotherType(array.field, @tagName(kind));
         return switch (comptime kind.storage()) {
             .fixed => .{ .values = array.valuesAs(kind.Value()), .validity = array.validity },
             .bits => .{ .bits = array.buffers[1].items(), .validity = array.validity },
@@ -169,6 +170,7 @@ pub fn FixedColumn(comptime T: type) type {
         validity: Validity,
 
         pub inline fn at(column: @This(), row: usize) T {
+            if (row >= column.values.len) mistake.rowIsOutOfRange(row, column.values.len);
             return column.values[row];
         }
         pub inline fn get(column: @This(), row: usize) ?T {
@@ -185,7 +187,7 @@ pub const BooleanColumn = struct {
     validity: Validity,
 
     pub inline fn at(column: @This(), row: usize) bool {
-        std.debug.assert(row < column.validity.rows);
+        if (row >= column.validity.rows) mistake.rowIsOutOfRange(row, column.validity.rows);
         return bit(column.bits, row);
     }
     pub inline fn get(column: @This(), row: usize) ?bool {
@@ -204,6 +206,7 @@ pub const BytesColumn = struct {
     validity: Validity,
 
     pub inline fn at(column: @This(), row: usize) []const u8 {
+        if (row >= column.validity.rows) mistake.rowIsOutOfRange(row, column.validity.rows);
         return column.data[column.offsets[row]..column.offsets[row + 1]];
     }
     pub inline fn get(column: @This(), row: usize) ?[]const u8 {
@@ -222,6 +225,7 @@ pub const ListColumn = struct {
     validity: Validity,
 
     pub inline fn at(column: @This(), row: usize) types.Range {
+        if (row >= column.validity.rows) mistake.rowIsOutOfRange(row, column.validity.rows);
         return .{ .start = column.offsets[row], .end = column.offsets[row + 1] };
     }
     pub inline fn get(column: @This(), row: usize) ?types.Range {

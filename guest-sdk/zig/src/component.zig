@@ -1,12 +1,10 @@
 //! The component's exports, and how it ends a call that went wrong. The root of every component.
 
-const std = @import("std");
 const gristmill = @import("gristmill");
 const abi = gristmill.abi;
 const Transform = @import("transform").Transform;
 
-/// A component has nowhere to write a text: the names of the functions are all that the runner shows of a panic.
-pub const panic = std.debug.no_panic;
+pub const panic = gristmill.panic;
 
 const interface = "gristmill:transform/transform@0.1.0";
 
@@ -73,5 +71,5 @@ fn process(
 
 /// A column, selection or operations of another length than the output: a test shows which.
 noinline fn outputsDoNotFitThePlan() noreturn {
-    @trap();
+    panic.trap("outputs do not fit the plan");
 }

@@ -21,6 +21,7 @@
 pub const abi = @import("abi.zig");
 pub const contract = @import("contract.zig");
 pub const memory = @import("memory.zig");
+pub const panic = @import("panic.zig");
 pub const testing = @import("testing.zig");
 
 pub const allocator = memory.allocator;

@@ -5,6 +5,7 @@ const abi = @import("abi.zig");
 const builder = @import("builder.zig");
 const column = @import("column.zig");
 const memory = @import("memory.zig");
+const mistake = @import("mistake.zig");
 const plans = @import("plan.zig");
 const types = @import("types.zig");
 const Array = column.Array;
@@ -57,7 +58,7 @@ pub const Selection = struct {
 
     /// The output's next row comes from this input row and keeps its operation.
     pub inline fn push(selection: *Selection, row: usize) void {
-        std.debug.assert(row < selection.input_rows);
+        if (row >= selection.input_rows) mistake.selectedRowIsOutOfRange(row, selection.input_rows);
         if (selection.rows.items.len == selection.rows.capacity) selection.grow();
         selection.rows.appendAssumeCapacity(@intCast(row));
     }
@@ -121,7 +122,7 @@ pub const Outputs = struct {
     /// Hands a whole column of the same type back as it came, without a copy.
     pub fn give(outputs: *Outputs, handle: anytype, array: Array) void {
         const to = outputs.any(handle);
-        if (!to.field.type.eql(array.field.type)) @panic("the column is of another type");
+        if (!to.field.type.eql(array.field.type)) mistake.columnHasAnotherType(to.field, @tagName(array.field.type.kind()));
         to.given = array;
         to.len = array.rows;
         to.nulls = array.null_count;
@@ -136,7 +137,7 @@ pub const Outputs = struct {
 
     /// Does not accept an input row. Stages normalize and migrate must leave it out of their selection too.
     pub fn reject(outputs: *Outputs, row: usize, why: Reject) void {
-        std.debug.assert(row < outputs.rows);
+        if (row >= outputs.rows) mistake.rejectedRowIsOutOfRange(row, outputs.rows);
         memory.append(abi.Reject, &outputs.rejects, .{
             .row = @intCast(row),
             .code = .of(why.code),
