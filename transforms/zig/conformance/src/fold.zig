@@ -8,12 +8,8 @@ pub fn fold(texts: gm.BytesColumn) []const []const u8 {
     const lower = gm.memory.alloc(u8, texts.data.len);
     for (lower, texts.data) |*to, byte| to.* = byte + (if (byte -% 'A' < 26) @as(u8, 32) else 0);
     const folded = gm.memory.alloc([]const u8, texts.offsets.len - 1);
-    for (folded, texts.offsets[0..folded.len], texts.offsets[1..]) |*to, from, till| {
-        var start = from;
-        var end = till;
-        while (start < end and lower[start] == ' ') start += 1;
-        while (start < end and lower[end - 1] == ' ') end -= 1;
-        to.* = lower[start..end];
+    for (folded, texts.offsets[0..folded.len], texts.offsets[1..]) |*to, start, end| {
+        to.* = std.mem.trim(u8, lower[start..end], " ");
     }
     return folded;
 }

@@ -109,11 +109,14 @@ pub const Normalize = struct {
     fn findFaults(self: Normalize, batch: *const gm.Batch, folded: []const []const u8) []const Fault {
         const faults = gm.memory.alloc(Fault, batch.rows);
         @memset(faults, .none);
-        if (self.text) |text| for (folded, 0..) |value, row| {
-            if (value.len != 5 and value.len != 6 or batch.column(text.in).isNull(row)) continue;
-            if (std.mem.eql(u8, value, "raise")) @panic("asked to raise");
-            if (std.mem.eql(u8, value, "reject")) faults[row] = .refused;
-        };
+        if (self.text) |text| {
+            const texts = batch.column(text.in);
+            for (folded, faults, 0..) |value, *fault, row| {
+                if (value.len != 5 and value.len != 6 or texts.isNull(row)) continue;
+                if (std.mem.eql(u8, value, "raise")) @panic("asked to raise");
+                if (std.mem.eql(u8, value, "reject")) fault.* = .refused;
+            }
+        }
         if (self.decimals) |decimals| {
             const amounts = batch.column(decimals.amount);
             const fees = batch.column(decimals.fee);
