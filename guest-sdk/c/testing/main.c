@@ -44,16 +44,21 @@ void gm_test_fail(const char *message) {
     longjmp(ended, 1);
 }
 
+static bool passes(int test) {
+    failed = false;
+    if (!setjmp(ended)) tests[test].run();
+    return !failed;
+}
+
 /// Runs the tests whose names contain the argument; all of them without one.
 int main(int argc, char **argv) {
     int passed = 0, failures = 0;
     for (int i = 0; i < test_count; i++) {
         if (argc > 1 && !strstr(tests[i].name, argv[1])) continue;
-        failed = false;
-        if (!setjmp(ended)) tests[i].run();
-        printf("%s %s\n", failed ? "FAILED" : "ok", tests[i].name);
-        passed += !failed;
-        failures += failed;
+        bool ok = passes(i);
+        printf("%s %s\n", ok ? "ok" : "FAILED", tests[i].name);
+        passed += ok;
+        failures += !ok;
         gm_free_all();
     }
     printf("%d passed, %d failed\n", passed, failures);
