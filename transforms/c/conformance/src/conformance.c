@@ -25,7 +25,7 @@ const gm_text *fold(gm_text_column texts) {
     char *lower = gm_alloc(len);
     for (uint32_t i = 0; i < len; i++) {
         unsigned char byte = (unsigned char)texts.data[i];
-        lower[i] = (char)(byte + (byte - 'A' < 26u ? 32 : 0));
+        lower[i] = (char)(byte + ((unsigned)(byte - 'A') < 26 ? 32 : 0));
     }
     gm_text *folded = gm_alloc(sizeof(gm_text) * texts.rows);
     for (uint32_t row = 0; row < texts.rows; row++) {
