@@ -42,7 +42,7 @@ func NewArray(field *Field, data ArrayData) Array { return firstArray(field, &da
 
 // firstArray takes the nodes and buffers of a field from the beginning of data.
 func firstArray(field *Field, data *ArrayData) Array {
-	nodes, buffers := field.Type.layout()
+	nodes, buffers := field.Type.Layout()
 	if len(data.Nodes) < nodes || len(data.Buffers) < buffers {
 		panic("column " + field.Name + " is not whole")
 	}

@@ -11,7 +11,7 @@ type Batch struct {
 func newBatch(planned *Planned, rows int, columns ArrayData) (*Batch, error) {
 	nodes, buffers := 0, 0
 	for i := range planned.Reads {
-		n, b := planned.Reads[i].Field.Type.layout()
+		n, b := planned.Reads[i].Field.Type.Layout()
 		nodes += n
 		buffers += b
 	}

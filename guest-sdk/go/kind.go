@@ -12,6 +12,12 @@ type Kind[C any, B ColumnBuilder] struct {
 // Type is the type of columns of this kind.
 func (k Kind[C, B]) Type() DataType { return k.dataType }
 
+// View reads a column of this kind's type.
+func (k Kind[C, B]) View(array Array) C { return k.view(array) }
+
+// NewBuilder makes a column of this kind, with room for so many values. Outputs.Column is the way to those of a plan.
+func (k Kind[C, B]) NewBuilder(capacity int) B { return k.builder(capacity) }
+
 // check fails with "wrong-type" unless the field can be read as this kind.
 func (k Kind[C, B]) check(field *Field) error {
 	if k.any || readsAs(&field.Type, &k.dataType) {

@@ -177,11 +177,11 @@ func (t DataType) ownBuffers() int {
 	}
 }
 
-// layout is how many nodes and buffers a column of this type has, its children included.
-func (t DataType) layout() (nodes, buffers int) {
+// Layout is how many nodes and buffers a column of this type has, its children included.
+func (t DataType) Layout() (nodes, buffers int) {
 	nodes, buffers = 1, t.ownBuffers()
 	for _, child := range t.Children {
-		n, b := child.Type.layout()
+		n, b := child.Type.Layout()
 		nodes += n
 		buffers += b
 	}
