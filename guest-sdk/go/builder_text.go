@@ -1,5 +1,10 @@
 package gristmill
 
+import (
+	"encoding/binary"
+	"unsafe"
+)
+
 // TextBuilder makes a column of texts.
 type TextBuilder = TextsBuilder[int32]
 
@@ -69,7 +74,13 @@ func newTextsBuilder[O Offset](capacity int) *TextsBuilder[O] {
 
 // Append adds a value.
 func (b *TextsBuilder[O]) Append(value string) {
-	b.bytes = append(b.bytes, value...)
+	b.bytes = appendValue(b.bytes, unsafe.Slice(unsafe.StringData(value), len(value)))
+	b.endValue()
+}
+
+// AppendBytes adds a value that is valid UTF-8.
+func (b *TextsBuilder[O]) AppendBytes(value []byte) {
+	b.bytes = appendValue(b.bytes, value)
 	b.endValue()
 }
 
@@ -91,7 +102,7 @@ func newByteStringsBuilder[O Offset](capacity int) *ByteStringsBuilder[O] {
 
 // Append adds a value.
 func (b *ByteStringsBuilder[O]) Append(value []byte) {
-	b.bytes = append(b.bytes, value...)
+	b.bytes = appendValue(b.bytes, value)
 	b.endValue()
 }
 
@@ -102,4 +113,30 @@ func (b *ByteStringsBuilder[O]) AppendOption(value []byte, valid bool) {
 	} else {
 		b.AppendNull()
 	}
+}
+
+// appendValue appends a value. Engines call out of the guest for a copy of a length that is not known when it is
+// compiled, which costs more than a short value itself: those are copied in words, the last of which may overlap.
+func appendValue(to, value []byte) []byte {
+	length, size := len(to), len(value)
+	if size >= 64 || size > cap(to)-length {
+		return append(to, value...)
+	}
+	to = to[:length+size]
+	rest := to[length:]
+	switch {
+	case size >= 8:
+		for i := 0; i <= size-8; i += 8 {
+			binary.LittleEndian.PutUint64(rest[i:], binary.LittleEndian.Uint64(value[i:]))
+		}
+		binary.LittleEndian.PutUint64(rest[size-8:], binary.LittleEndian.Uint64(value[size-8:]))
+	case size >= 4:
+		binary.LittleEndian.PutUint32(rest, binary.LittleEndian.Uint32(value))
+		binary.LittleEndian.PutUint32(rest[size-4:], binary.LittleEndian.Uint32(value[size-4:]))
+	default:
+		for i, b := range value {
+			rest[i] = b
+		}
+	}
+	return to
 }

@@ -187,20 +187,15 @@ type StructColumn struct {
 
 func viewStructs(array Array) StructColumn { return StructColumn{array.Validity(), array} }
 
-// Member is a view of a member. A member has a value of its own, which may be anything, where the struct is null. It
-// fails with "missing-column" or "wrong-type".
-func (c StructColumn) Member[C any, B ColumnBuilder](name string, kind Kind[C, B]) (C, error) {
+// Member is a view of a member. Where the struct is null a member may have any value. It panics where there is no such
+// member of this kind: name it in the [Struct] that the plan reads, so that the plan fails instead.
+func (c StructColumn) Member[C any, B ColumnBuilder](name string, kind Kind[C, B]) C {
 	for _, member := range c.array.Children() {
-		if member.field.Name == name {
-			if err := kind.check(member.field); err != nil {
-				var none C
-				return none, err
-			}
-			return kind.view(member), nil
+		if member.field.Name == name && kind.check(member.field) == nil {
+			return kind.view(member)
 		}
 	}
-	var none C
-	return none, &Failure{"missing-column", "struct `" + c.array.field.Name + "` has no member `" + name + "`"}
+	panic("struct " + c.array.field.Name + " has no member " + name + " of type " + kind.dataType.String())
 }
 
 // MapColumn is a view of a column of maps, with keys viewed as K and values viewed as V.

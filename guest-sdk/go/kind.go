@@ -27,8 +27,8 @@ func (k Kind[C, B]) check(field *Field) error {
 	return &Failure{"wrong-type", message}
 }
 
-// readsAs says whether a column has a type in all that matters to a view. Zones, names and nullability do not, and the
-// members of a struct are checked when they are asked for.
+// readsAs says whether a column has a type in all that matters to a view. Zones, nullability and the names of items do
+// not, and a struct may have more members than are asked for.
 func readsAs(have, want *DataType) bool {
 	if have.ID != want.ID || have.Precision != want.Precision || have.Scale != want.Scale || have.Unit != want.Unit ||
 		have.Size != want.Size {
@@ -36,6 +36,11 @@ func readsAs(have, want *DataType) bool {
 	}
 	switch want.ID {
 	case TypeStruct:
+		for _, member := range want.Children {
+			if found, ok := find(have.Children, member.Name); !ok || !readsAs(&found.Type, &member.Type) {
+				return false
+			}
+		}
 		return true
 	case TypeMap:
 		have, want := have.Children[0].Type.Children, want.Children[0].Type.Children
@@ -159,7 +164,7 @@ func FixedSizeList[C any, B ColumnBuilder](items Kind[C, B], size uint32) Kind[F
 	}
 }
 
-// Struct has structs of these members. Columns of any members can be read: see [StructColumn.Member].
+// Struct has structs of these members. Columns that have more members, and in another order, can be read.
 func Struct(members ...Field) Kind[StructColumn, *StructBuilder] {
 	return Kind[StructColumn, *StructBuilder]{
 		dataType: StructOf(members...),

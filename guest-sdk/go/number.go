@@ -64,6 +64,13 @@ func (a Int128) Add(b Int128) Int128 {
 	return Int128{low, int64(high)}
 }
 
+// AddExact is a + b. It is false where that needs more than 128 bits.
+func (a Int128) AddExact(b Int128) (sum Int128, ok bool) {
+	sum = a.Add(b)
+	// Only two numbers of one sign can leave the range, and then the sum has the other.
+	return sum, (a.High^sum.High)&(b.High^sum.High) >= 0
+}
+
 // Sub is a - b.
 func (a Int128) Sub(b Int128) Int128 {
 	low, borrow := bits.Sub64(a.Low, b.Low, 0)
@@ -112,18 +119,21 @@ func (a Int128) abs() (high, low uint64) {
 	return uint64(a.High), a.Low
 }
 
-// Digits is how many decimal digits the number has; 0 has none.
-func (a Int128) Digits() int {
+// Fits says whether the number has at most so many decimal digits, as a decimal128 of that precision: 38 at most.
+func (a Int128) Fits(precision int) bool {
 	high, low := a.abs()
-	digits := 0
-	for ; high > 0; digits += 19 {
-		high, low, _ = div1e19(high, low)
-	}
-	for ; low > 0; digits++ {
-		low /= 10
-	}
-	return digits
+	limit := pow10[precision]
+	return high < uint64(limit.High) || high == uint64(limit.High) && low < limit.Low
 }
+
+// pow10 has 10^0 to 10^38.
+var pow10 = func() (powers [decimalDigits + 1]Int128) {
+	powers[0] = Int128{Low: 1}
+	for i := range decimalDigits {
+		powers[i+1] = powers[i].Mul(Int128{Low: 10})
+	}
+	return powers
+}()
 
 const (
 	pow10e19 = 10_000_000_000_000_000_000
@@ -200,7 +210,7 @@ func ParseDecimal(text string, scale int) (value Int128, ok bool) {
 			behind++
 		}
 		digits++
-		if digits > decimalDigits && value.Digits() == decimalDigits {
+		if digits > decimalDigits && !value.Fits(decimalDigits-1) {
 			return Int128{}, false
 		}
 		value = value.Mul(Int128{Low: 10}).Add(Int128{Low: uint64(character - '0')})
@@ -209,7 +219,7 @@ func ParseDecimal(text string, scale int) (value Int128, ok bool) {
 		return Int128{}, false
 	}
 	for range scale - max(behind, 0) {
-		if value.Digits() == decimalDigits {
+		if !value.Fits(decimalDigits - 1) {
 			return Int128{}, false
 		}
 		value = value.Mul(Int128{Low: 10})
