@@ -28,7 +28,7 @@ type column struct {
 }
 
 // Entry is a key of a map and its value.
-type Entry struct{ Key, Value any }
+type Entry [2]any
 
 // NewTable is a table without columns.
 func NewTable() *Table { return &Table{} }

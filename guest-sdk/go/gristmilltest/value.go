@@ -69,7 +69,7 @@ func build(of gristmill.DataType, values []any) gristmill.ArrayData {
 				items = append(items, value...)
 			case []Entry:
 				for _, entry := range value {
-					items = append(items, []any{entry.Key, entry.Value})
+					items = append(items, entry[:])
 				}
 			default:
 				panic(wrong(value, of))
@@ -256,8 +256,7 @@ func read(array gristmill.Array) []any {
 			start, end := span(of.ID, buffers[1], i)
 			entries := []Entry{}
 			for _, entry := range items[0][start:end] {
-				pair := entry.([]any)
-				entries = append(entries, Entry{pair[0], pair[1]})
+				entries = append(entries, Entry(entry.([]any)))
 			}
 			values[i] = entries
 		case gristmill.TypeFixedSizeList:
@@ -342,7 +341,7 @@ func format(value any) string {
 	case []Entry:
 		var entries []string
 		for _, entry := range value {
-			entries = append(entries, format(entry.Key)+": "+format(entry.Value))
+			entries = append(entries, format(entry[0])+": "+format(entry[1]))
 		}
 		return "{" + strings.Join(entries, ", ") + "}"
 	default:
