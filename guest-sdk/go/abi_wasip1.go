@@ -1,7 +1,6 @@
 package gristmill
 
 import (
-	"runtime"
 	"strings"
 	"unsafe"
 )
@@ -69,7 +68,7 @@ func exportProcess(
 	setup := liftSetup(stage, config, configSize, input, inputCount, dictionaries, dictionaryCount)
 	var printed [captureBytes]byte
 	capture(unsafe.Pointer(&printed), captureBytes)
-	result, err := exported.Process(setup, int(rows), liftColumns(nodes, nodeCount, buffers, bufferCount))
+	result, err := guardedProcess(setup, int(rows), liftColumns(nodes, nodeCount, buffers, bufferCount))
 	text := string(printed[:captured()])
 	capture(nil, 0)
 	if err != nil {
@@ -82,25 +81,17 @@ func exportProcess(
 	return lowerProcessed(result)
 }
 
-// guardedPlan turns a panic into a failure: a plan has seen no rows, so its message can be shown.
 func guardedPlan(setup *Setup) (planned *Planned, err error) {
-	defer func() {
-		switch problem := recover().(type) {
-		case nil:
-		case runtime.Error:
-			err = &Failure{"panic", problem.Error()}
-		case error:
-			err = &Failure{"panic", problem.Error()}
-		case string:
-			err = &Failure{"panic", problem}
-		default:
-			err = &Failure{"panic", "the plan function panicked"}
-		}
-	}()
+	defer guard(&err)
 	if exported == nil {
 		return nil, &Failure{"no-transform", "package main does not call gristmill.Export in an init function"}
 	}
 	return exported.Plan(setup)
+}
+
+func guardedProcess(setup *Setup, rows int, columns ArrayData) (processed *Processed, err error) {
+	defer guard(&err)
+	return exported.Process(setup, rows, columns)
 }
 
 // Sizes in bytes of the contract's records.
@@ -133,7 +124,8 @@ func loadString(address uint32) string { return loadText(load(address), load(add
 func loadText(address, size uint32) string { return unsafe.String((*byte)(at(address)), size) }
 
 func liftSetup(stage, config, configSize, input, inputCount, dictionaries, dictionaryCount uint32) *Setup {
-	setup := &Setup{Stage: Stage(stage), ConfigJSON: loadText(config, configSize), Input: liftFields(input, inputCount)}
+	stages := [...]Stage{StageNormalize, StageMigrate, StageMap}
+	setup := &Setup{Stage: stages[stage], ConfigJSON: loadText(config, configSize), Input: liftFields(input, inputCount)}
 	for i := range dictionaryCount {
 		address := dictionaries + i*sizeDictionary
 		setup.Dictionaries = append(setup.Dictionaries, Dictionary{

@@ -34,9 +34,9 @@ func (s *Setup) RequireStage(stages ...Stage) error {
 	}
 	var served []string
 	for _, stage := range stages {
-		served = append(served, stage.String())
+		served = append(served, string(stage))
 	}
-	return &Failure{"wrong-stage", "this transform serves " + strings.Join(served, ", ") + ", not " + s.Stage.String()}
+	return &Failure{"wrong-stage", "this transform serves " + strings.Join(served, ", ") + ", not " + string(s.Stage)}
 }
 
 // Config decodes the stage's configuration with [encoding/json] into what config points to. It fails with

@@ -7,18 +7,16 @@ import (
 )
 
 // Stage is what a transform is used for.
-type Stage uint8
+type Stage string
 
 const (
 	// StageNormalize makes change records of the source's columns. It has one output, "records".
-	StageNormalize Stage = iota
+	StageNormalize Stage = "normalize"
 	// StageMigrate makes change records of one schema from those of another. It has one output, "records".
-	StageMigrate
+	StageMigrate Stage = "migrate"
 	// StageMap makes rows of the target from change records. It has one output for each target table.
-	StageMap
+	StageMap Stage = "map"
 )
-
-func (s Stage) String() string { return [...]string{"normalize", "migrate", "map"}[s] }
 
 // TimeUnit is the unit of a time, timestamp or duration.
 type TimeUnit uint8

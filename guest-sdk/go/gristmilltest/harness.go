@@ -10,6 +10,7 @@ import (
 
 // Harness is the setup of a transform under test.
 type Harness struct {
+	// Stage is normalize where it is empty.
 	Stage gristmill.Stage
 	// Config is the stage's configuration, one JSON object. Empty is {}.
 	Config       string
@@ -61,7 +62,7 @@ func (h Harness) Run(plan gristmill.PlanFunc, input *Table) (*Result, error) {
 
 // Setup is what the runner gives to a plan.
 func (h Harness) Setup(input *Table) *gristmill.Setup {
-	setup := &gristmill.Setup{Stage: h.Stage, ConfigJSON: h.Config, Input: input.Fields()}
+	setup := &gristmill.Setup{Stage: h.stage(), ConfigJSON: h.Config, Input: input.Fields()}
 	if h.Config == "" {
 		setup.ConfigJSON = "{}"
 	}
@@ -71,6 +72,13 @@ func (h Harness) Setup(input *Table) *gristmill.Setup {
 		})
 	}
 	return setup
+}
+
+func (h Harness) stage() gristmill.Stage {
+	if h.Stage == "" {
+		return gristmill.StageNormalize
+	}
+	return h.Stage
 }
 
 // Columns are those that the transform's plan reads of the input: for a benchmark of [gristmill.PlanFunc.Process].
@@ -152,7 +160,7 @@ func (h Harness) apply(planned *gristmill.Planned, input *Table, processed *gris
 			if row >= input.rows {
 				return nil, broken("output `%s`: it selects row %d of %d", name, row, input.rows)
 			}
-			if rejected[row] && h.Stage != gristmill.StageMap {
+			if rejected[row] && h.stage() != gristmill.StageMap {
 				return nil, broken("output `%s`: it selects the rejected row %d", name, row)
 			}
 			rows = append(rows, row)

@@ -146,8 +146,11 @@ func (t *normalize) check(batch *gristmill.Batch) []reason {
 	if t.text != nil {
 		texts, folded := batch.Column(*t.text), t.folded
 		for row := range reasons {
-			if value := folded.value(row); string(value) == "reject" && texts.IsValid(row) {
+			switch value := folded.value(row); {
+			case string(value) == "reject" && texts.IsValid(row):
 				reasons[row] = refused
+			case string(value) == "raise" && texts.IsValid(row):
+				panic("asked to raise")
 			}
 		}
 	}
