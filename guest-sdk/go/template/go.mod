@@ -1,4 +1,4 @@
-module {{name}}
+module transforms/{{name}}
 
 go 1.27
 
