@@ -1,0 +1,143 @@
+// Columns of values of one width.
+
+import { bytesOf, over, type ArrayData, type TypedArrayConstructor } from "../array.ts";
+import { readWide } from "../decimal.ts";
+import { fromHalf } from "../float16.ts";
+import { unpackBits } from "../validity.ts";
+import { Column } from "./column.ts";
+
+export type NumberArray =
+  | Int8Array | Int16Array | Int32Array
+  | Uint8Array | Uint16Array | Uint32Array
+  | Float32Array | Float64Array;
+
+/** A column of integers of up to 32 bits, floats, dates in days, or times of 32 bits. */
+export class NumberColumn<A extends NumberArray = NumberArray> extends Column<number> {
+  /** All values. What lies behind a null is unspecified. */
+  readonly values: A;
+
+  constructor(data: ArrayData, array: TypedArrayConstructor<A>) {
+    super(data);
+    this.values = over(array, data.buffers[0]!);
+  }
+
+  get(i: number): number | null {
+    return this.validity.isNull(i) ? null : this.values[i]!;
+  }
+}
+
+/** A column of half-precision floats. */
+export class Float16Column extends Column<number> {
+  /** All values as their bits. */
+  readonly bits: Uint16Array;
+
+  constructor(data: ArrayData) {
+    super(data);
+    this.bits = over(Uint16Array, data.buffers[0]!);
+  }
+
+  get(i: number): number | null {
+    return this.validity.isNull(i) ? null : fromHalf(this.bits[i]!);
+  }
+}
+
+export type LongArray = BigInt64Array | BigUint64Array;
+
+/** A column of 64-bit integers, dates in milliseconds, times of 64 bits, timestamps or durations. */
+export class LongColumn<A extends LongArray = LongArray> extends Column<bigint> {
+  /** All values. What lies behind a null is unspecified. */
+  readonly values: A;
+  /** All values as pairs of 32-bit words: the low one of value i at 2i, the high one at 2i + 1. */
+  readonly words: Int32Array;
+
+  constructor(data: ArrayData, array: TypedArrayConstructor<A>) {
+    super(data);
+    this.values = over(array, data.buffers[0]!);
+    this.words = over(Int32Array, bytesOf(this.values));
+  }
+
+  get(i: number): bigint | null {
+    return this.validity.isNull(i) ? null : this.values[i]!;
+  }
+
+  /** The value as a number: null where it is null, NaN where no number holds it exactly. */
+  number(i: number): number | null {
+    return this.validity.isNull(i) ? null : exact(this.#high(i) * 2 ** 32 + (this.words[2 * i]! >>> 0));
+  }
+
+  /**
+   * All values as numbers: NaN where a value is null or no number holds it exactly. Numbers are faster than
+   * bigints; a test for NaN (`value !== value`) finds both exceptions.
+   */
+  numbers(): Float64Array {
+    const numbers = new Float64Array(this.length);
+    const words = this.words;
+    const unsigned = this.values instanceof BigUint64Array;
+    for (let i = 0; i < numbers.length; i++) {
+      const high = unsigned ? words[2 * i + 1]! >>> 0 : words[2 * i + 1]!;
+      // Between -2^53 and 2^53, both ends left out.
+      if (high < 0x200000 && high >= -0x200000) numbers[i] = high * 4294967296 + (words[2 * i]! >>> 0);
+      else numbers[i] = NaN;
+      if (high === -0x200000 && words[2 * i] === 0) numbers[i] = NaN;
+    }
+    if (this.nullCount > 0) {
+      const flags = this.validity.flags();
+      for (let i = flags.indexOf(0); i >= 0; i = flags.indexOf(0, i + 1)) numbers[i] = NaN;
+    }
+    return numbers;
+  }
+
+  #high(i: number): number {
+    const word = this.words[2 * i + 1]!;
+    return this.values instanceof BigUint64Array ? word >>> 0 : word;
+  }
+}
+
+function exact(value: number): number {
+  return Number.isSafeInteger(value) ? value : NaN;
+}
+
+/** A column of decimals, as their unscaled values. */
+export class DecimalColumn extends Column<bigint> {
+  /** Digits behind the point. */
+  readonly scale: number;
+  readonly precision: number;
+  /** All unscaled values as 64-bit words, least significant first: two for each of 128 bits, four of 256. */
+  readonly longs: BigInt64Array;
+  /** The same as 32-bit words. */
+  readonly words: Int32Array;
+  readonly #width: number;
+
+  constructor(data: ArrayData) {
+    super(data);
+    const type = data.type as { name: string; precision: number; scale: number };
+    this.scale = type.scale;
+    this.precision = type.precision;
+    this.#width = type.name === "decimal128" ? 2 : 4;
+    this.longs = over(BigInt64Array, data.buffers[0]!);
+    this.words = over(Int32Array, bytesOf(this.longs));
+  }
+
+  get(i: number): bigint | null {
+    return this.validity.isNull(i) ? null : readWide(this.longs, this.words, i, this.#width);
+  }
+}
+
+export class BooleanColumn extends Column<boolean> {
+  /** A bit for each value, least significant bit first. */
+  readonly bits: Uint8Array;
+
+  constructor(data: ArrayData) {
+    super(data);
+    this.bits = data.buffers[0]!;
+  }
+
+  get(i: number): boolean | null {
+    return this.validity.isNull(i) ? null : ((this.bits[i >> 3]! >> (i & 7)) & 1) === 1;
+  }
+
+  /** A byte for each value, 1 where it is true. What lies behind a null is unspecified. */
+  flags(): Uint8Array {
+    return unpackBits(this.bits, this.length);
+  }
+}
