@@ -22,7 +22,8 @@ export type Process = (batch: Batch, outputs: Outputs) => void;
  *    migrate it MUST also be left out of the selection, as `outputs.selectAccepted` does.
  * 4. Rejects, failures and exceptions MUST NOT say what a row holds: they are kept and shown to operators.
  *
- * An exception ends the call with the failure `exception`, which says where it was thrown.
+ * An exception ends the call with the failure `exception`, which says what was thrown and where. The runner retries the
+ * batch, then isolates the rows at fault as dead letters.
  */
 export function columns(define: (setup: Setup, plan: Plan) => Process): Contract {
   const prepare = (raw: RawSetup) => {

@@ -51,7 +51,7 @@ export function toRawFailure(thrown: unknown): RawFailure {
 export function describe(thrown: unknown): string {
   if (!(thrown instanceof Error)) return "something that is no Error was thrown";
   const message = thrown instanceof SyntaxError || thrown.message === "" ? "" : `: ${thrown.message}`;
-  const frames = (thrown.stack ?? "").split("\n").map((line) => /^\s*at (\S+) \(.*?([^/\\]+:\d+)(?::\d+)?\)$/.exec(line));
-  const places = frames.filter((frame) => frame !== null).slice(0, 3).map((frame) => `${frame[1]} (${frame[2]})`);
-  return `${thrown.name}${message}${places.length > 0 ? ` at ${places.join(" < ")}` : ""}`;
+  const functions = (thrown.stack ?? "").split("\n").map((line) => /^\s*at (\S+) \(/.exec(line)?.[1]);
+  const places = functions.filter((name) => name !== undefined && name !== "<anonymous>").slice(0, 3);
+  return `${thrown.name}${message}${places.length > 0 ? ` (in ${places.join(" < ")})` : ""}`;
 }

@@ -90,20 +90,18 @@ function longs<A extends LongArray>(
     builder: (capacity = 64) => new LongBuilder(type, array, capacity),
     whole: (values, validity) =>
       new ArrayData(type, validOf(values, validity), [
-        bytesOf(values instanceof Float64Array ? longWords(values) : values),
+        bytesOf(values instanceof Float64Array ? longsOf(values) : values),
       ]),
   };
 }
 
-/** Whole numbers as 64-bit integers. NaN, for a null, becomes 0. */
-function longWords(numbers: Float64Array): Int32Array {
-  const words = new Int32Array(numbers.length * 2);
-  for (let i = 0; i < numbers.length; i++) {
-    const value = numbers[i]!;
-    words[2 * i] = value | 0;
-    words[2 * i + 1] = Math.floor(value / 4294967296);
-  }
-  return words;
+/** Whole numbers as 64-bit integers. NaN, which stands for a null or in a row that is rejected, becomes 0. */
+function longsOf(numbers: Float64Array): BigInt64Array {
+  // Without a loop of our own where there is no NaN.
+  const convert = BigInt64Array.from as unknown as (from: Float64Array, map: (value: number) => bigint) => BigInt64Array;
+  return numbers.includes(NaN)
+    ? convert.call(BigInt64Array, numbers, (value) => (value !== value ? 0n : BigInt(value)))
+    : convert.call(BigInt64Array, numbers, BigInt);
 }
 
 const is = (name: DataType["name"]) => (type: DataType) => type.name === name;

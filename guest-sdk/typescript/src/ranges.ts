@@ -2,7 +2,7 @@
 
 import { ArrayData, offsetBuffer } from "./array.ts";
 import type { DataType } from "./types.ts";
-import { encodeUtf8, lowerAscii, upperAscii } from "./utf8.ts";
+import { encodeUtf8, fromBinary, lowerAscii, toBinary, upperAscii } from "./utf8.ts";
 import { Validity } from "./validity.ts";
 
 /**
@@ -77,37 +77,53 @@ export class Ranges {
 
   /** The column of these values. */
   toArray(type: DataType): ArrayData {
-    const { bytes, starts, ends, length } = this;
-    const flags = this.validity.nullCount > 0 ? this.validity.flags() : undefined;
+    const { starts, length } = this;
+    const ends = this.#endsWithoutNulls();
     const offsets = new Int32Array(length + 1);
-    const gathered = new Uint8Array(gatheredLength(this, flags));
-    let size = 0;
     // Values that lie next to each other are copied together.
+    const pieces: number[] = [];
+    let size = 0;
     let from = 0;
     let to = 0;
-    for (let i = 0; i < length; i++) {
-      if (flags === undefined || flags[i] !== 0) {
-        const start = starts[i]!;
-        const end = ends[i]!;
-        if (start !== to) {
-          if (from < to) gathered.set(bytes.subarray(from, to), size - (to - from));
-          from = start;
-        }
-        to = end;
-        size += end - start;
+    for (let i = 0; i < length; ) {
+      const start = starts[i]!;
+      if (start !== to) {
+        if (from !== to) pieces.push(from, to);
+        from = start;
       }
-      offsets[i + 1] = size;
+      to = ends[i]!;
+      size += to - start;
+      offsets[++i] = size;
     }
-    if (from < to) gathered.set(bytes.subarray(from, to), size - (to - from));
-    return new ArrayData(type, this.validity, [offsetBuffer(type, offsets), gathered]);
+    pieces.push(from, to);
+    return new ArrayData(type, this.validity, [offsetBuffer(type, offsets), gather(this.bytes, pieces, size)]);
+  }
+
+  #endsWithoutNulls(): Int32Array {
+    if (this.validity.nullCount === 0) return this.ends;
+    const ends = this.ends.slice();
+    const flags = this.validity.flags();
+    for (let i = flags.indexOf(0); i >= 0; i = flags.indexOf(0, i + 1)) ends[i] = this.starts[i]!;
+    return ends;
   }
 }
 
-function gatheredLength({ starts, ends, length }: Ranges, flags: Uint8Array | undefined): number {
-  let size = 0;
-  for (let i = 0; i < length; i++) {
-    if (ends[i]! < starts[i]!) throw new RangeError(`value ${i} ends before it starts`);
-    if (flags === undefined || flags[i] !== 0) size += ends[i]! - starts[i]!;
+/** The bytes of pieces, each from one place to the next, `size` in all. */
+function gather(bytes: Uint8Array, pieces: readonly number[], size: number): Uint8Array {
+  if (pieces.length === 2) return bytes.subarray(pieces[0], pieces[1]);
+  // Slices of a string cost half of what copies of parts of an array do, and the string its share of each byte.
+  if (pieces.length * 8 > bytes.length) {
+    const binary = toBinary(bytes);
+    const slices: string[] = [];
+    for (let n = 0; n < pieces.length; n += 2) slices.push(binary.slice(pieces[n], pieces[n + 1]));
+    return fromBinary(slices.join(""));
   }
-  return size;
+  const gathered = new Uint8Array(size);
+  let at = 0;
+  for (let n = 0; n < pieces.length; n += 2) {
+    const piece = bytes.subarray(pieces[n], pieces[n + 1]);
+    gathered.set(piece, at);
+    at += piece.length;
+  }
+  return gathered;
 }

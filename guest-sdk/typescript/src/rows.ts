@@ -8,7 +8,7 @@ import type { Builder } from "./build/builder.ts";
 import { cellReader, cellWriter, type Cell, type CellReader, type CellWriter } from "./cell.ts";
 import { columns } from "./component.ts";
 import type { Contract } from "./contract.ts";
-import { describe, Failure, Reject } from "./failure.ts";
+import { Reject } from "./failure.ts";
 import { kindOf } from "./kind.ts";
 import type { Operation, Outputs } from "./outputs.ts";
 import { computedFields, type Output, type OutputPlan, type Plan, type Read } from "./plan.ts";
@@ -22,8 +22,8 @@ export type ProcessRow = (row: Row, out: RowOutputs) => void;
  * A transform that sees one row at a time. Export it as `transform`.
  *
  * Rows show the columns that the plan reads: an input column under its name, a look-up as `dictionary.column`, the
- * operation as `operation`. When a row is rejected, whatever was written for it is taken back. An exception that is
- * neither a `Reject` nor a `Failure` rejects the row with the code `exception`.
+ * operation as `operation`. When a row is rejected, whatever was written for it is taken back. Any other exception ends
+ * the call, as in `columns`.
  */
 export function rows(define: (setup: Setup, plan: Plan) => ProcessRow): Contract {
   return columns((setup, plan) => {
@@ -37,10 +37,9 @@ export function rows(define: (setup: Setup, plan: Plan) => ProcessRow): Contract
         try {
           process(row, out);
         } catch (thrown) {
-          if (thrown instanceof Failure) throw thrown;
+          if (!(thrown instanceof Reject)) throw thrown;
           out.takeBack();
-          if (thrown instanceof Reject) outputs.reject(index, thrown.code, thrown.message, thrown.field);
-          else outputs.reject(index, "exception", describe(thrown));
+          outputs.reject(index, thrown.code, thrown.message, thrown.field);
         }
       }
       out.finish(outputs);

@@ -4,6 +4,8 @@
 export class Selection {
   #rows: Uint32Array;
   #length = 0;
+  /** Known where the selection was made from runs. */
+  #runs: Runs | undefined;
 
   constructor(capacity = 1024) {
     this.#rows = new Uint32Array(capacity);
@@ -20,14 +22,22 @@ export class Selection {
   static allBut(rows: number, left: ArrayLike<number>): Selection {
     const selection = new Selection(rows);
     const selected = selection.#rows;
+    const starts: number[] = [];
+    const ends: number[] = [];
     let length = 0;
     let row = 0;
     for (let n = 0; n <= left.length; n++) {
       const end = n < left.length ? left[n]! : rows;
-      while (row < end) selected[length++] = row++;
+      if (row < end) {
+        starts.push(row);
+        ends.push(end);
+        do selected[length++] = row++;
+        while (row < end);
+      }
       row = Math.max(row, end + 1);
     }
     selection.#length = length;
+    selection.#runs = { starts, ends, length };
     return selection;
   }
 
@@ -39,6 +49,7 @@ export class Selection {
       this.#rows = larger;
     }
     this.#rows[this.#length++] = row;
+    this.#runs = undefined;
   }
 
   get length(): number {
@@ -53,6 +64,7 @@ export class Selection {
   /** Forgets output rows from a place on. */
   truncate(length: number): void {
     this.#length = Math.min(this.#length, length);
+    this.#runs = undefined;
   }
 
   /** Whether it is all of so many rows, each in its place: then nothing needs to be said. */
@@ -64,6 +76,7 @@ export class Selection {
 
   /** Runs of neighbouring rows as first row and end, in the order of the output. */
   runs(): Runs {
+    if (this.#runs !== undefined) return this.#runs;
     const starts: number[] = [];
     const ends: number[] = [];
     const rows = this.#rows;
@@ -75,7 +88,7 @@ export class Selection {
       starts.push(start);
       ends.push(end);
     }
-    return { starts, ends, length };
+    return (this.#runs = { starts, ends, length });
   }
 }
 

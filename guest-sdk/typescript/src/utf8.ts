@@ -49,6 +49,20 @@ export function isAscii(text: string): boolean {
   return !NOT_ASCII.test(text);
 }
 
+/** Whether no byte has its highest bit set. */
+export function areAscii(bytes: Uint8Array): boolean {
+  const whole = bytes.byteOffset % 4 === 0 ? bytes.length >> 5 : 0;
+  const words = new Int32Array(bytes.buffer as ArrayBuffer, whole > 0 ? bytes.byteOffset : 0, whole * 8);
+  let bits = 0;
+  for (let i = 0, n = words.length; i < n; i += 8) {
+    bits |=
+      words[i]! | words[i + 1]! | words[i + 2]! | words[i + 3]! |
+      words[i + 4]! | words[i + 5]! | words[i + 6]! | words[i + 7]!;
+  }
+  for (let i = whole * 32; i < bytes.length; i++) bits |= bytes[i]!;
+  return (bits & 0x80808080) === 0;
+}
+
 /** Reads UTF-8 whose bytes are the characters of a string. Throws a URIError where they are not UTF-8. */
 export function decodeBinary(binary: string): string {
   return isAscii(binary) ? binary : decodeURIComponent(escape(binary));
@@ -81,22 +95,20 @@ export function utf8Length(text: string): number {
 
 /** A copy in which `A`–`Z` are `a`–`z`. All other bytes, thus all other letters, stay as they are. */
 export function lowerAscii(bytes: Uint8Array): Uint8Array {
-  return mapAscii(bytes, (binary) => binary.toLowerCase());
+  const binary = toBinary(bytes);
+  const lower = fromBinary(binary.toLowerCase());
+  // Read as characters, the bytes from 0xC0 to 0xDE are capitals too. In UTF-8 they only start a character.
+  for (let lead = 0xc0; lead <= 0xde; lead++) {
+    for (let at = bytes.indexOf(lead); at >= 0; at = bytes.indexOf(lead, at + 1)) lower[at] = lead;
+  }
+  return lower;
 }
 
 /** A copy in which `a`–`z` are `A`–`Z`. All other bytes, thus all other letters, stay as they are. */
 export function upperAscii(bytes: Uint8Array): Uint8Array {
-  // Capitals of some bytes beyond ASCII are two characters or none of one byte: those are hidden from the function.
-  return mapAscii(bytes, (binary) => (isAscii(binary) ? binary : binary.replace(/[\x80-\xff]/g, "\x80")).toUpperCase());
+  const binary = toBinary(bytes);
+  if (areAscii(bytes)) return fromBinary(binary.toUpperCase());
+  // Read as characters, some bytes beyond ASCII have capitals of two characters, or of more than a byte.
+  return fromBinary(binary.replace(/[a-z]+/g, (run) => run.toUpperCase()));
 }
 
-/** Applies a function that keeps the length, and then takes back what it did to bytes beyond ASCII. */
-function mapAscii(bytes: Uint8Array, map: (binary: string) => string): Uint8Array {
-  const binary = toBinary(bytes);
-  const mapped = fromBinary(map(binary));
-  if (isAscii(binary)) return mapped;
-  for (const { index, 0: run } of binary.matchAll(/[\x80-\xff]+/g)) {
-    mapped.set(bytes.subarray(index, index + run.length), index);
-  }
-  return mapped;
-}

@@ -42,6 +42,20 @@ export class Validity {
     return this.nullCount > 0 && ((this.bits[i >> 3]! >> (i & 7)) & 1) === 0;
   }
 
+  /** Null where either is. */
+  and(other: Validity): Validity {
+    if (other.nullCount === 0) return this;
+    if (this.nullCount === 0) return other;
+    const bits = ones(this.length);
+    let valid = 0;
+    for (let at = 0; at < bits.length; at++) {
+      const byte = bits[at]! & this.bits[at]! & other.bits[at]!;
+      bits[at] = byte;
+      valid += byte === 0xff ? 8 : BITS[byte & 15]! + BITS[byte >> 4]!;
+    }
+    return new Validity(bits, this.length, this.length - valid);
+  }
+
   /** A byte for each value, 0 where it is null: for loops in which a call for each value costs too much. */
   flags(): Uint8Array {
     const flags = new Uint8Array(this.length).fill(1);
@@ -56,6 +70,9 @@ export class Validity {
     return flags;
   }
 }
+
+/** How many of four bits are 1. */
+const BITS = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
 
 /** Bits that are all 1, those beyond the length 0. */
 function ones(length: number): Uint8Array {

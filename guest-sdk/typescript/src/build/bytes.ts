@@ -29,15 +29,18 @@ export class TextBuilder extends Builder<string> {
   }
 
   finish(): ArrayData {
-    const texts = this.#texts;
+    let texts = this.#texts;
     let binary = texts.join("");
     if (!isAscii(binary)) {
-      for (let i = 0; i < texts.length; i++) texts[i] = encodeBinary(texts[i]!);
+      texts = texts.map(encodeBinary);
       binary = texts.join("");
     }
-    const offsets = new Int32Array(texts.length + 1);
-    let end = 0;
-    for (let i = 0; i < texts.length; i++) offsets[i + 1] = end += texts[i]!.length;
+    const length = texts.length;
+    const offsets = new Int32Array(length + 1);
+    for (let i = 0, end = 0; i < length; ) {
+      end += texts[i]!.length;
+      offsets[++i] = end;
+    }
     return new ArrayData(this.type, this.validity(), [offsetBuffer(this.type, offsets), fromBinary(binary)]);
   }
 }
@@ -117,8 +120,10 @@ export class FixedSizeBinaryBuilder extends Builder<Uint8Array> {
       larger.set(this.#bytes);
       this.#bytes = larger;
     }
-    if (value === null) this.nulls.push(this.#length);
-    else if (value.length !== this.width) throw new RangeError(`a value has ${value.length} bytes, not ${this.width}`);
+    if (value === null) {
+      this.nulls.push(this.#length);
+      this.#bytes.fill(0, at, at + this.width);
+    } else if (value.length !== this.width) throw new RangeError(`a value has ${value.length} bytes, not ${this.width}`);
     else this.#bytes.set(value, at);
     this.#length++;
   }

@@ -31,8 +31,7 @@ export class NumberBuilder<A extends NumberArray = NumberArray> extends Builder<
   push(value: number | null): void {
     if (this.#length === this.#values.length) this.#grow();
     if (value === null) this.nulls.push(this.#length);
-    else this.#values[this.#length] = value;
-    this.#length++;
+    this.#values[this.#length++] = value ?? 0;
   }
 
   #grow(): void {
@@ -84,7 +83,6 @@ export class Float16Builder extends Builder<number> {
 /** Builds a column of 64-bit integers, dates in milliseconds, times of 64 bits, timestamps or durations. */
 export class LongBuilder<A extends LongArray = LongArray> extends Builder<bigint | number> {
   #values: A;
-  #words: Int32Array;
   #length = 0;
   readonly #array: Growable<A>;
 
@@ -92,7 +90,6 @@ export class LongBuilder<A extends LongArray = LongArray> extends Builder<bigint
     super(type);
     this.#array = array;
     this.#values = new array(capacity);
-    this.#words = new Int32Array(this.#values.buffer);
   }
 
   get length(): number {
@@ -104,11 +101,11 @@ export class LongBuilder<A extends LongArray = LongArray> extends Builder<bigint
     const at = this.#length;
     if (at === this.#values.length) this.#grow();
     if (typeof value === "number") {
-      this.#words[2 * at] = value | 0;
-      this.#words[2 * at + 1] = Math.floor(value / 4294967296);
-      if (!Number.isSafeInteger(value)) throw new RangeError("a 64-bit integer is a bigint or a safe integer");
+      if (value > 9007199254740991 || value < -9007199254740991) throw new RangeError("the number is not exact");
+      this.#values[at] = BigInt(value);
     } else if (value === null) {
       this.nulls.push(at);
+      this.#values[at] = 0n;
     } else {
       this.#values[at] = value;
     }
@@ -120,7 +117,6 @@ export class LongBuilder<A extends LongArray = LongArray> extends Builder<bigint
     // The two sorts of arrays take the same bigints, but not in one call that the compiler could check.
     (larger as BigInt64Array).set(this.#values as BigInt64Array);
     this.#values = larger;
-    this.#words = new Int32Array(larger.buffer);
   }
 
   truncate(length: number): void {
@@ -153,8 +149,7 @@ export class DecimalBuilder extends Builder<bigint> {
   push(value: bigint | null): void {
     if (this.#longs.length < (this.#length + 1) * this.#width) this.#grow();
     if (value === null) this.nulls.push(this.#length);
-    else writeWide(this.#longs, this.#length, this.#width, value);
-    this.#length++;
+    writeWide(this.#longs, this.#length++, this.#width, value ?? 0n);
   }
 
   #grow(): void {

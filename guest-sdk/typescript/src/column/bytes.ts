@@ -2,7 +2,7 @@
 
 import { offsetsOf, type ArrayData } from "../array.ts";
 import { Ranges } from "../ranges.ts";
-import { decodeBinary, isAscii, toBinary } from "../utf8.ts";
+import { areAscii, decodeBinary, toBinary } from "../utf8.ts";
 import { Column } from "./column.ts";
 
 /** A column of byte strings. */
@@ -20,7 +20,7 @@ export class BytesColumn extends Column<Uint8Array> {
 
   /** The value as a view, or null. */
   get(i: number): Uint8Array | null {
-    return this.validity.isNull(i) ? null : this.bytes.subarray(this.offsets[i]!, this.offsets[i + 1]!);
+    return this.hasNulls && this.isNull(i) ? null : this.bytes.subarray(this.offsets[i]!, this.offsets[i + 1]!);
   }
 
   /** All values as ranges of bytes, to be cut, compared and written without an object for each. */
@@ -46,23 +46,14 @@ export class TextColumn extends Column<string> {
 
   /** The text, or null. The first call reads the whole column at once; after it a value costs one slice. */
   get(i: number): string | null {
-    if (this.validity.isNull(i)) return null;
-    const value = this.binary.slice(this.offsets[i]!, this.offsets[i + 1]!);
+    if (this.hasNulls && this.isNull(i)) return null;
+    const value = (this.#binary ?? this.#read()).slice(this.offsets[i]!, this.offsets[i + 1]!);
     return this.#ascii ? value : decodeBinary(value);
   }
 
-  /** All bytes as a string of one character for each byte: what `offsets` count in. */
-  get binary(): string {
-    if (this.#binary === undefined) {
-      this.#binary = toBinary(this.bytes);
-      this.#ascii = isAscii(this.#binary);
-    }
-    return this.#binary;
-  }
-
-  /** Whether all texts are plain ASCII. */
-  get isAscii(): boolean {
-    return this.binary !== undefined && this.#ascii;
+  #read(): string {
+    this.#ascii = areAscii(this.bytes);
+    return (this.#binary = toBinary(this.bytes));
   }
 
   /** All values as ranges of bytes, to be cut, compared and written without a string for each. */
@@ -86,6 +77,6 @@ export class FixedSizeBinaryColumn extends Column<Uint8Array> {
 
   /** The value as a view, or null. */
   get(i: number): Uint8Array | null {
-    return this.validity.isNull(i) ? null : this.bytes.subarray(i * this.width, (i + 1) * this.width);
+    return this.hasNulls && this.isNull(i) ? null : this.bytes.subarray(i * this.width, (i + 1) * this.width);
   }
 }

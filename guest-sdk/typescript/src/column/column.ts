@@ -10,11 +10,15 @@ export abstract class Column<T = unknown> {
   readonly data: ArrayData;
   readonly length: number;
   readonly validity: Validity;
+  protected readonly hasNulls: boolean;
+  readonly #bits: Uint8Array;
 
   constructor(data: ArrayData) {
     this.data = data;
     this.length = data.length;
     this.validity = data.validity;
+    this.hasNulls = data.nullCount > 0;
+    this.#bits = data.validity.bits;
   }
 
   get type(): DataType {
@@ -26,7 +30,7 @@ export abstract class Column<T = unknown> {
   }
 
   isNull(i: number): boolean {
-    return this.validity.isNull(i);
+    return this.hasNulls && ((this.#bits[i >> 3]! >> (i & 7)) & 1) === 0;
   }
 
   /** The value, or null. */

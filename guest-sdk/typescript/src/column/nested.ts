@@ -26,7 +26,7 @@ export class ListColumn<C extends Column> extends Column<Span> {
 
   /** Which of `items` belong to value i, or null. */
   get(i: number): Span | null {
-    return this.validity.isNull(i) ? null : { start: this.offsets[i]!, end: this.offsets[i + 1]! };
+    return this.hasNulls && this.isNull(i) ? null : { start: this.offsets[i]!, end: this.offsets[i + 1]! };
   }
 }
 
@@ -44,7 +44,7 @@ export class FixedSizeListColumn<C extends Column> extends Column<Span> {
 
   /** Which of `items` belong to value i, or null. */
   get(i: number): Span | null {
-    return this.validity.isNull(i) ? null : { start: i * this.size, end: (i + 1) * this.size };
+    return this.hasNulls && this.isNull(i) ? null : { start: i * this.size, end: (i + 1) * this.size };
   }
 }
 
@@ -61,7 +61,7 @@ export class StructColumn<M extends Record<string, Column>> extends Column<{ [K 
 
   /** The members' values as an object, or null. */
   get(i: number): { [K in keyof M]: unknown } | null {
-    if (this.validity.isNull(i)) return null;
+    if (this.hasNulls && this.isNull(i)) return null;
     const values: Record<string, unknown> = {};
     for (const name in this.members) values[name] = this.members[name]!.get(i);
     return values as { [K in keyof M]: unknown };
@@ -85,6 +85,6 @@ export class MapColumn<K extends Column, V extends Column> extends Column<Span> 
 
   /** Which of `keys` and `values` belong to value i, or null. */
   get(i: number): Span | null {
-    return this.validity.isNull(i) ? null : { start: this.offsets[i]!, end: this.offsets[i + 1]! };
+    return this.hasNulls && this.isNull(i) ? null : { start: this.offsets[i]!, end: this.offsets[i + 1]! };
   }
 }

@@ -22,7 +22,7 @@ export class NumberColumn<A extends NumberArray = NumberArray> extends Column<nu
   }
 
   get(i: number): number | null {
-    return this.validity.isNull(i) ? null : this.values[i]!;
+    return this.hasNulls && this.isNull(i) ? null : this.values[i]!;
   }
 }
 
@@ -37,7 +37,7 @@ export class Float16Column extends Column<number> {
   }
 
   get(i: number): number | null {
-    return this.validity.isNull(i) ? null : fromHalf(this.bits[i]!);
+    return this.hasNulls && this.isNull(i) ? null : fromHalf(this.bits[i]!);
   }
 }
 
@@ -57,28 +57,30 @@ export class LongColumn<A extends LongArray = LongArray> extends Column<bigint> 
   }
 
   get(i: number): bigint | null {
-    return this.validity.isNull(i) ? null : this.values[i]!;
+    return this.hasNulls && this.isNull(i) ? null : this.values[i]!;
   }
 
-  /** The value as a number: null where it is null, NaN where no number holds it exactly. */
+  /** The value as a number: null where it is null, NaN where it is not from -2^53 to 2^53 - 1. */
   number(i: number): number | null {
-    return this.validity.isNull(i) ? null : exact(this.#high(i) * 2 ** 32 + (this.words[2 * i]! >>> 0));
+    if (this.hasNulls && this.isNull(i)) return null;
+    const high = this.words[2 * i + 1]!;
+    const exact = high < 0x200000 && high >= (this.values instanceof BigUint64Array ? 0 : -0x200000);
+    return exact ? high * 4294967296 + (this.words[2 * i]! >>> 0) : NaN;
   }
 
   /**
-   * All values as numbers: NaN where a value is null or no number holds it exactly. Numbers are faster than
-   * bigints; a test for NaN (`value !== value`) finds both exceptions.
+   * All values as numbers: NaN where a value is null or not from -2^53 to 2^53 - 1, where numbers are exact. A test for
+   * NaN (`value !== value`) finds both exceptions.
    */
   numbers(): Float64Array {
-    const numbers = new Float64Array(this.length);
+    const length = this.length;
+    const numbers = new Float64Array(length);
     const words = this.words;
-    const unsigned = this.values instanceof BigUint64Array;
-    for (let i = 0; i < numbers.length; i++) {
-      const high = unsigned ? words[2 * i + 1]! >>> 0 : words[2 * i + 1]!;
-      // Between -2^53 and 2^53, both ends left out.
-      if (high < 0x200000 && high >= -0x200000) numbers[i] = high * 4294967296 + (words[2 * i]! >>> 0);
-      else numbers[i] = NaN;
-      if (high === -0x200000 && words[2 * i] === 0) numbers[i] = NaN;
+    const least = this.values instanceof BigUint64Array ? 0 : -0x200000;
+    for (let i = 0, word = 0; i < length; i++) {
+      const low = words[word++]!;
+      const high = words[word++]!;
+      numbers[i] = high < 0x200000 && high >= least ? high * 4294967296 + (low >>> 0) : NaN;
     }
     if (this.nullCount > 0) {
       const flags = this.validity.flags();
@@ -86,15 +88,6 @@ export class LongColumn<A extends LongArray = LongArray> extends Column<bigint> 
     }
     return numbers;
   }
-
-  #high(i: number): number {
-    const word = this.words[2 * i + 1]!;
-    return this.values instanceof BigUint64Array ? word >>> 0 : word;
-  }
-}
-
-function exact(value: number): number {
-  return Number.isSafeInteger(value) ? value : NaN;
 }
 
 /** A column of decimals, as their unscaled values. */
@@ -119,7 +112,7 @@ export class DecimalColumn extends Column<bigint> {
   }
 
   get(i: number): bigint | null {
-    return this.validity.isNull(i) ? null : readWide(this.longs, this.words, i, this.#width);
+    return this.hasNulls && this.isNull(i) ? null : readWide(this.longs, this.words, i, this.#width);
   }
 }
 
@@ -133,7 +126,7 @@ export class BooleanColumn extends Column<boolean> {
   }
 
   get(i: number): boolean | null {
-    return this.validity.isNull(i) ? null : ((this.bits[i >> 3]! >> (i & 7)) & 1) === 1;
+    return this.hasNulls && this.isNull(i) ? null : ((this.bits[i >> 3]! >> (i & 7)) & 1) === 1;
   }
 
   /** A byte for each value, 1 where it is true. What lies behind a null is unspecified. */

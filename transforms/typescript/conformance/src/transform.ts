@@ -1,23 +1,17 @@
-import { columns, int64, utf8 } from "gristmill";
+// The conformance transform, as tests/conformance/README.md specifies it.
 
-export const transform = columns((setup, plan) => {
-  setup.requireStage("normalize");
-  const records = plan.output("records");
-  plan.forward(records, "id");
-  const name = plan.read("name", utf8);
-  const amount = plan.read("amount", int64);
-  const text = plan.compute(records, "name", utf8);
-  const next = plan.computeRequired(records, "amount", int64);
-  return (batch, outputs) => {
-    const folded = batch.column(name).ranges().trimSpaces().lowerAscii();
-    const amounts = batch.column(amount);
-    const values = amounts.numbers();
-    for (let row = 0; row < batch.rows; row++) {
-      if (Number.isNaN(values[row]!)) outputs.reject(row, "null", "null", "amount");
-      else values[row]! *= 3;
-    }
-    outputs.set(text, folded);
-    outputs.set(next, values);
-    outputs.selectAccepted(records);
-  };
+import { columns, type Contract } from "gristmill";
+import { planMap } from "./map.ts";
+import { planMigrate } from "./migrate.ts";
+import { planNormalize } from "./normalize.ts";
+
+export const transform: Contract = columns((setup, plan) => {
+  switch (setup.stage) {
+    case "normalize":
+      return planNormalize(setup, plan);
+    case "migrate":
+      return planMigrate(setup, plan);
+    case "map":
+      return planMap(setup, plan);
+  }
 });
