@@ -42,7 +42,7 @@ test("only ASCII letters change case", () => {
   const upper = every.map((byte) => (byte >= 0x61 && byte <= 0x7a ? byte - 32 : byte));
   assert.deepEqual(lowerAscii(every), lower);
   assert.deepEqual(upperAscii(every), upper);
-  assert.equal(decodeUtf8(lowerAscii(encodeUtf8("ÉCOLE İstanbul ẞ"))), "École İstanbul ẞ".replace("É", "É"));
+  assert.equal(decodeUtf8(lowerAscii(encodeUtf8("ÉCOLE İstanbul ẞ"))), "École İstanbul ẞ");
   assert.equal(decodeUtf8(upperAscii(encodeUtf8("plain"))), "PLAIN");
 });
 
