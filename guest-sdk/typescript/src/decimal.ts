@@ -23,21 +23,22 @@ export function parseDecimal(text: string, scale: number): bigint | undefined {
 /** Writes the decimal of an unscaled value: `12.50` for 1250n and scale 2. */
 export function formatDecimal(unscaled: bigint, scale: number): string {
   if (scale <= 0) return (unscaled * 10n ** BigInt(-scale)).toString();
-  const negative = unscaled < 0n;
-  const digits = (negative ? -unscaled : unscaled).toString().padStart(scale + 1, "0");
-  const point = digits.length - scale;
-  return `${negative ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`;
+  const text = unscaled.toString();
+  const sign = unscaled < 0n ? 1 : 0;
+  if (text.length - sign > scale) return text.slice(0, -scale) + "." + text.slice(-scale);
+  return (sign === 1 ? "-0." : "0.") + text.slice(sign).padStart(scale, "0");
 }
 
 /** Reads a signed integer of this many 64-bit words, least significant first. `words` shows the same as 32-bit ones. */
 export function readWide(longs: BigInt64Array, words: Int32Array, i: number, width: number): bigint {
   const at = i * width;
   const sign = words[2 * at + 1]! >> 31;
-  let small = true;
-  for (let word = 2 * at + 2, end = 2 * (at + width); word < end; word++) small &&= words[word] === sign;
-  if (small) return longs[at]!;
+  let word = 2 * at + 2;
+  const end = 2 * (at + width);
+  while (word < end && words[word] === sign) word++;
+  if (word === end) return longs[at]!;
   let value = longs[at + width - 1]!;
-  for (let word = at + width - 2; word >= at; word--) value = (value << 64n) | BigInt.asUintN(64, longs[word]!);
+  for (let long = at + width - 2; long >= at; long--) value = (value << 64n) | BigInt.asUintN(64, longs[long]!);
   return value;
 }
 

@@ -97,11 +97,12 @@ function longs<A extends LongArray>(
 
 /** Whole numbers as 64-bit integers. NaN, which stands for a null or in a row that is rejected, becomes 0. */
 function longsOf(numbers: Float64Array): BigInt64Array {
-  // Without a loop of our own where there is no NaN.
-  const convert = BigInt64Array.from as unknown as (from: Float64Array, map: (value: number) => bigint) => BigInt64Array;
-  return numbers.includes(NaN)
-    ? convert.call(BigInt64Array, numbers, (value) => (value !== value ? 0n : BigInt(value)))
-    : convert.call(BigInt64Array, numbers, BigInt);
+  if (numbers.includes(NaN)) {
+    numbers = numbers.slice();
+    for (let i = 0; i < numbers.length; i++) if (numbers[i] !== numbers[i]) numbers[i] = 0;
+  }
+  // The built-in function calls the other without a step of the interpreter between them.
+  return BigInt64Array.from(numbers as unknown as ArrayLike<bigint>, BigInt as unknown as (value: bigint) => bigint);
 }
 
 const is = (name: DataType["name"]) => (type: DataType) => type.name === name;

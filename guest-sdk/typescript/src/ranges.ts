@@ -2,7 +2,7 @@
 
 import { ArrayData, offsetBuffer } from "./array.ts";
 import type { DataType } from "./types.ts";
-import { encodeUtf8, fromBinary, lowerAscii, toBinary, upperAscii } from "./utf8.ts";
+import { decodeUtf8, encodeUtf8, fromBinary, lowerAscii, toBinary, upperAscii } from "./utf8.ts";
 import { Validity } from "./validity.ts";
 
 /**
@@ -33,6 +33,11 @@ export class Ranges {
 
   isNull(i: number): boolean {
     return this.validity.isNull(i);
+  }
+
+  /** The value as a text, or null. */
+  text(i: number): string | null {
+    return this.isNull(i) ? null : decodeUtf8(this.bytes.subarray(this.starts[i]!, this.ends[i]!));
   }
 
   /** Takes the spaces (byte 0x20, no other) away at both ends of each value. */

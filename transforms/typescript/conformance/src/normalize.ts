@@ -75,19 +75,26 @@ function weights(plan: Plan, records: Output): Part {
   };
 }
 
+const RAISE = "raise";
+const REJECT = "reject";
+
 function texts(plan: Plan, records: Output): Part {
   const read = plan.read("text", utf8);
   const text = plan.compute(records, "text", utf8);
   const state = plan.computeRequired(records, "text_state", uint8);
   return (batch, outputs, refused) => {
     const folded = batch.column(read).ranges().trimSpaces().lowerAscii();
-    if (folded.placesOf("raise").length > 0) throw new Error("asked to raise");
-    for (const row of folded.placesOf("reject")) {
-      refused.push({ row, code: "refused", field: "text", message: "the text asks to be refused" });
-    }
     const { starts, ends } = folded;
     const states = new Uint8Array(batch.rows).fill(2);
-    for (let row = 0; row < states.length; row++) if (starts[row] === ends[row]) states[row] = 1;
+    for (let row = 0; row < states.length; row++) {
+      const size = ends[row]! - starts[row]!;
+      if (size === 0) states[row] = 1;
+      if (size !== RAISE.length && size !== REJECT.length) continue;
+      const text = folded.text(row);
+      if (text === RAISE) throw new Error("asked to raise");
+      if (text !== REJECT) continue;
+      refused.push({ row, code: "refused", field: "text", message: "the text asks to be refused" });
+    }
     const flags = folded.validity.flags();
     for (let row = flags.indexOf(0); row >= 0; row = flags.indexOf(0, row + 1)) states[row] = 0;
     outputs.set(text, folded);
@@ -111,11 +118,8 @@ function decimals(plan: Plan, records: Output): Part {
     const lines = utf8.builder(rows);
     for (let row = 0, word = 0; row < rows; row++, word += 2) {
       const amount = amounts.get(row);
-      if (amount === null) {
-        lines.push(null);
-        continue;
-      }
-      lines.push(formatDecimal(amount, 10));
+      lines.push(amount === null ? null : formatDecimal(amount, 10));
+      if (amount === null) continue;
       const negative = -amount;
       negatives[word] = negative;
       negatives[word + 1] = negative >> 64n;
