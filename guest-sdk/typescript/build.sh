@@ -12,5 +12,5 @@ cd "$1"
 "$bin/esbuild" src/transform.[jt]s --bundle --format=esm --target=es2023 --log-level=warning --outfile="$work/transform.js"
 # A fixed clock and fixed random numbers: the engine's state is part of the component, and holds seeds of both.
 cd "$work"
-TZ=UTC FAKERANDOM_SEED=0x1 faketime -f '2000-01-01 00:00:00' \
+TZ=UTC faketime -f '2000-01-01 00:00:00' env FAKERANDOM_SEED=0x1 \
     "$bin/componentize-qjs" --sync --stub-wasi --wit "$sdk/wit" --js transform.js --output "$out" >&2
