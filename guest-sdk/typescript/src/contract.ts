@@ -82,7 +82,8 @@ export interface RawBatch {
 export interface RawOutput {
   rows: number;
   selection: Uint32Array | null;
-  operations: Uint8Array | null;
+  /** An array: the engine takes typed ones for lists of a number type alone, and not for its alias `operation`. */
+  operations: number[] | null;
   columns: RawColumns;
 }
 

@@ -44,6 +44,9 @@ export function toRawFailure(thrown: unknown): RawFailure {
   return { code: "exception", message: describe(thrown) };
 }
 
+/** Functions without a name, and those through which every call comes. */
+const UNTELLING = new Set(["<anonymous>", "guarded", "plan", "process"]);
+
 /**
  * An exception in one line: what was thrown, where from. Without the message of a SyntaxError, which quotes what it
  * could not parse, and without what is no Error: either could hold a row's values.
@@ -52,6 +55,6 @@ export function describe(thrown: unknown): string {
   if (!(thrown instanceof Error)) return "something that is no Error was thrown";
   const message = thrown instanceof SyntaxError || thrown.message === "" ? "" : `: ${thrown.message}`;
   const functions = (thrown.stack ?? "").split("\n").map((line) => /^\s*at (\S+) \(/.exec(line)?.[1]);
-  const places = functions.filter((name) => name !== undefined && name !== "<anonymous>").slice(0, 3);
+  const places = functions.filter((name) => name !== undefined && !UNTELLING.has(name)).slice(0, 3);
   return `${thrown.name}${message}${places.length > 0 ? ` (in ${places.join(" < ")})` : ""}`;
 }

@@ -15,7 +15,7 @@ export type Operation = (typeof Operation)[keyof typeof Operation];
 interface Pending {
   readonly columns: (ArrayData | undefined)[];
   selection: Selection | "accepted" | undefined;
-  operations: Uint8Array | undefined;
+  operations: number[] | undefined;
 }
 
 /**
@@ -75,7 +75,7 @@ export class Outputs {
 
   /** Sets the operation of each output row, as `Operation`; those of the input rows where it is not called. */
   operations(output: Output, operations: ArrayLike<number>): void {
-    this.#pending[output.place]!.operations = Uint8Array.from(operations);
+    this.#pending[output.place]!.operations = Array.from(operations);
   }
 
   /**
@@ -134,7 +134,7 @@ export class Outputs {
       if (operations.length !== given) {
         throw new Error(`output \`${planned.name}\` has ${operations.length} operations, not ${given}`);
       }
-      if (cut !== undefined) operations = Uint8Array.from(selection!.rows, (row) => operations![row]!);
+      if (cut !== undefined) operations = Array.from(selection!.rows, (row) => operations![row]!);
     }
     return { rows, selection: selection?.rows ?? null, operations: operations ?? null, columns };
   }

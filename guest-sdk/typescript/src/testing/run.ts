@@ -161,10 +161,10 @@ class Host {
       arrays.push(array!);
     }
     broken(!reader.isAtEnd(), `output ${name}: it has more columns than the plan`);
-    const operations = output.operations ?? Uint8Array.from(selection, (row) => this.#operations[row]!);
+    const operations = output.operations ?? Array.from(selection, (row) => this.#operations[row]!);
     const wrongOperations = operations.length !== output.rows || operations.some((operation) => operation > 2);
     broken(wrongOperations, `output ${name}: its operations are wrong`);
-    return { name, table: new Table(fields, arrays, output.rows), selection: [...selection], operations: [...operations] };
+    return { name, table: new Table(fields, arrays, output.rows), selection: [...selection], operations };
   }
 }
 
