@@ -2,7 +2,7 @@
 
 import { ArrayData, bytesOf, type TypedArrayConstructor } from "./array.ts";
 import { Builder } from "./build/builder.ts";
-import { BytesBuilder, FixedSizeBinaryBuilder, TextBuilder } from "./build/bytes.ts";
+import { BytesBuilder, FixedSizeBinaryBuilder, textArray, TextBuilder } from "./build/bytes.ts";
 import { FixedSizeListBuilder, ListBuilder, MapBuilder, StructBuilder } from "./build/nested.ts";
 import {
   BooleanBuilder, DecimalBuilder, Float16Builder, LongBuilder, NullBuilder, NumberBuilder,
@@ -155,7 +155,7 @@ export const boolean: Kind<BooleanColumn, BooleanBuilder, Uint8Array> = {
     new ArrayData({ name: "boolean" }, validOf(values, validity), [packBits(values)]),
 };
 
-function texts(name: "utf8" | "large-utf8"): Kind<TextColumn, TextBuilder, Ranges> {
+function texts(name: "utf8" | "large-utf8"): Kind<TextColumn, TextBuilder, Ranges | readonly (string | null)[]> {
   return {
     label: name,
     type: { name },
@@ -163,7 +163,7 @@ function texts(name: "utf8" | "large-utf8"): Kind<TextColumn, TextBuilder, Range
     accepts: is(name),
     view: (data) => new TextColumn(data),
     builder: () => new TextBuilder({ name }),
-    whole: (ranges) => ranges.toArray({ name }),
+    whole: (values) => (values instanceof Ranges ? values.toArray({ name }) : textArray({ name }, values)),
   };
 }
 

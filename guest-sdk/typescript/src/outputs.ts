@@ -42,8 +42,8 @@ export class Outputs {
 
   /**
    * Sets a computed column: from its builder, from another column of its type, or from all its values at once, such as
-   * an `Int32Array` for int32. `validity` says which of those are null, as flags (0 is null) or as another column has
-   * them.
+   * an `Int32Array` for int32 or an array of strings and nulls for utf8. `validity` says which values of a typed array are
+   * null, as flags (0 is null) or as another column has them.
    */
   set<B extends Builder, V>(column: Out<B, V>, values: B | ArrayData | V, validity?: Uint8Array | Validity): void {
     const nulls = validity instanceof Uint8Array ? Validity.fromFlags(validity) : validity;

@@ -2,26 +2,26 @@
 
 /** Input rows in the order of the output. Rows may be left out, repeated and reordered. */
 export class Selection {
-  #rows: Uint32Array;
-  #length = 0;
+  private picked: Uint32Array;
+  private count = 0;
   /** Known where the selection was made from runs. */
-  #runs: Runs | undefined;
+  private knownRuns: Runs | undefined;
 
   constructor(capacity = 1024) {
-    this.#rows = new Uint32Array(capacity);
+    this.picked = new Uint32Array(capacity);
   }
 
   static from(rows: ArrayLike<number>): Selection {
     const selection = new Selection(0);
-    selection.#rows = Uint32Array.from(rows);
-    selection.#length = rows.length;
+    selection.picked = Uint32Array.from(rows);
+    selection.count = rows.length;
     return selection;
   }
 
   /** All of so many rows but some, which are given in rising order; any of them may be given twice. */
   static allBut(rows: number, left: ArrayLike<number>): Selection {
     const selection = new Selection(rows);
-    const selected = selection.#rows;
+    const selected = selection.picked;
     const starts: number[] = [];
     const ends: number[] = [];
     let length = 0;
@@ -36,51 +36,51 @@ export class Selection {
       }
       row = Math.max(row, end + 1);
     }
-    selection.#length = length;
-    selection.#runs = { starts, ends, length };
+    selection.count = length;
+    selection.knownRuns = { starts, ends, length };
     return selection;
   }
 
   /** The next output row comes from this input row. */
   push(row: number): void {
-    if (this.#length === this.#rows.length) {
-      const larger = new Uint32Array(Math.max(64, this.#length * 2));
-      larger.set(this.#rows);
-      this.#rows = larger;
+    if (this.count === this.picked.length) {
+      const larger = new Uint32Array(Math.max(64, this.count * 2));
+      larger.set(this.picked);
+      this.picked = larger;
     }
-    this.#rows[this.#length++] = row;
-    this.#runs = undefined;
+    this.picked[this.count++] = row;
+    this.knownRuns = undefined;
   }
 
   get length(): number {
-    return this.#length;
+    return this.count;
   }
 
   /** The input rows. A view: good until the next `push`. */
   get rows(): Uint32Array {
-    return this.#rows.subarray(0, this.#length);
+    return this.picked.subarray(0, this.count);
   }
 
   /** Forgets output rows from a place on. */
   truncate(length: number): void {
-    this.#length = Math.min(this.#length, length);
-    this.#runs = undefined;
+    this.count = Math.min(this.count, length);
+    this.knownRuns = undefined;
   }
 
   /** Whether it is all of so many rows, each in its place: then nothing needs to be said. */
   isAll(rows: number): boolean {
-    if (this.#length !== rows) return false;
-    for (let i = 0; i < rows; i++) if (this.#rows[i] !== i) return false;
+    if (this.count !== rows) return false;
+    for (let i = 0; i < rows; i++) if (this.picked[i] !== i) return false;
     return true;
   }
 
   /** Runs of neighbouring rows as first row and end, in the order of the output. */
   runs(): Runs {
-    if (this.#runs !== undefined) return this.#runs;
+    if (this.knownRuns !== undefined) return this.knownRuns;
     const starts: number[] = [];
     const ends: number[] = [];
-    const rows = this.#rows;
-    const length = this.#length;
+    const rows = this.picked;
+    const length = this.count;
     for (let i = 0; i < length; ) {
       const start = rows[i]!;
       let end = start + 1;
@@ -88,7 +88,7 @@ export class Selection {
       starts.push(start);
       ends.push(end);
     }
-    return (this.#runs = { starts, ends, length });
+    return (this.knownRuns = { starts, ends, length });
   }
 }
 

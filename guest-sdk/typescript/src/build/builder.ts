@@ -4,7 +4,11 @@ import { ArrayData } from "../array.ts";
 import type { DataType } from "../types.ts";
 import { Validity } from "../validity.ts";
 
-/** A column in the making. Give a builder its capacity and pushing allocates little. */
+/**
+ * A column in the making. Give a builder its capacity and pushing allocates little.
+ *
+ * Builders, columns and selections have `private` members and no `#` ones, which cost QuickJS several times as much.
+ */
 export abstract class Builder<T = unknown> {
   readonly type: DataType;
   /** The places of the nulls, in rising order: pushing a value that is not null costs nothing here. */

@@ -3,95 +3,101 @@
 import { ArrayData, offsetBuffer } from "../array.ts";
 import type { DataType } from "../types.ts";
 import { encodeBinary, fromBinary, isAscii } from "../utf8.ts";
+import { Validity } from "../validity.ts";
 import { Builder, grown } from "./builder.ts";
+
+/** The column of these texts. A lone surrogate becomes U+FFFD. */
+export function textArray(type: DataType, texts: readonly (string | null)[]): ArrayData {
+  // All texts are written at once: a call for each would cost more than the text. Joining takes null for nothing.
+  let binary = texts.join("");
+  if (!isAscii(binary)) {
+    texts = texts.map((text) => (text === null ? null : encodeBinary(text)));
+    binary = texts.join("");
+  }
+  const length = texts.length;
+  const offsets = new Int32Array(length + 1);
+  const nulls: number[] = [];
+  for (let i = 0, end = 0; i < length; ) {
+    const text = texts[i]!;
+    if (text === null) nulls.push(i);
+    else end += text.length;
+    offsets[++i] = end;
+  }
+  return new ArrayData(type, Validity.fromNulls(nulls, length), [offsetBuffer(type, offsets), fromBinary(binary)]);
+}
 
 /** Builds a column of texts. A lone surrogate becomes U+FFFD. */
 export class TextBuilder extends Builder<string> {
-  /** Written all at once at the end: a call for each value would cost more than the value. */
-  readonly #texts: string[] = [];
+  private readonly texts: (string | null)[] = [];
 
   get length(): number {
-    return this.#texts.length;
+    return this.texts.length;
+  }
+
+  override get nullCount(): number {
+    return this.texts.filter((text) => text === null).length;
   }
 
   push(value: string | null): void {
-    if (value === null) {
-      this.nulls.push(this.#texts.length);
-      this.#texts.push("");
-    } else {
-      this.#texts.push(value);
-    }
+    this.texts.push(value);
   }
 
   truncate(length: number): void {
-    if (length < this.#texts.length) this.#texts.length = length;
-    this.truncateNulls(length);
+    if (length < this.texts.length) this.texts.length = length;
   }
 
   finish(): ArrayData {
-    let texts = this.#texts;
-    let binary = texts.join("");
-    if (!isAscii(binary)) {
-      texts = texts.map(encodeBinary);
-      binary = texts.join("");
-    }
-    const length = texts.length;
-    const offsets = new Int32Array(length + 1);
-    for (let i = 0, end = 0; i < length; ) {
-      end += texts[i]!.length;
-      offsets[++i] = end;
-    }
-    return new ArrayData(this.type, this.validity(), [offsetBuffer(this.type, offsets), fromBinary(binary)]);
+    return textArray(this.type, this.texts);
   }
 }
 
 /** Builds a column of byte strings. */
 export class BytesBuilder extends Builder<Uint8Array> {
-  #bytes: Uint8Array;
-  #offsets: Int32Array;
-  #length = 0;
+  private written: Uint8Array;
+  private ends: Int32Array;
+  private count = 0;
 
   constructor(type: DataType, capacity: number) {
     super(type);
-    this.#offsets = new Int32Array(capacity + 1);
-    this.#bytes = new Uint8Array(capacity * 16);
+    this.ends = new Int32Array(capacity + 1);
+    this.written = new Uint8Array(capacity * 16);
   }
 
   get length(): number {
-    return this.#length;
+    return this.count;
   }
 
   push(value: Uint8Array | null): void {
-    let end = this.#offsets[this.#length]!;
+    let end = this.ends[this.count]!;
     if (value === null) {
-      this.nulls.push(this.#length);
+      this.nulls.push(this.count);
     } else {
-      if (end + value.length > this.#bytes.length) this.#growBytes(end + value.length);
-      this.#bytes.set(value, end);
+      if (end + value.length > this.written.length) this.growBytes(end + value.length);
+      this.written.set(value, end);
       end += value.length;
     }
-    if (++this.#length === this.#offsets.length) {
-      const larger = new Int32Array(grown(this.#length));
-      larger.set(this.#offsets);
-      this.#offsets = larger;
+    if (++this.count === this.ends.length) {
+      const larger = new Int32Array(grown(this.count));
+      larger.set(this.ends);
+      this.ends = larger;
     }
-    this.#offsets[this.#length] = end;
+    this.ends[this.count] = end;
   }
 
-  #growBytes(needed: number): void {
-    const larger = new Uint8Array(Math.max(needed, grown(this.#bytes.length)));
-    larger.set(this.#bytes);
-    this.#bytes = larger;
+  private growBytes(needed: number): void {
+    const larger = new Uint8Array(Math.max(needed, grown(this.written.length)));
+    larger.set(this.written);
+    this.written = larger;
   }
 
   truncate(length: number): void {
-    this.#length = Math.min(this.#length, length);
+    this.count = Math.min(this.count, length);
     this.truncateNulls(length);
   }
 
   finish(): ArrayData {
-    const offsets = this.#offsets.subarray(0, this.#length + 1);
-    const bytes = this.#bytes.subarray(0, offsets[this.#length]!);
+    const offsets = this.ends.subarray(0, this.count + 1);
+    const bytes = this.written.subarray(0, offsets[this.count]!);
     return new ArrayData(this.type, this.validity(), [offsetBuffer(this.type, offsets), bytes]);
   }
 }
@@ -100,40 +106,40 @@ export class BytesBuilder extends Builder<Uint8Array> {
 export class FixedSizeBinaryBuilder extends Builder<Uint8Array> {
   /** Bytes of one value. */
   readonly width: number;
-  #bytes: Uint8Array;
-  #length = 0;
+  private written: Uint8Array;
+  private count = 0;
 
   constructor(type: DataType, capacity: number) {
     super(type);
     this.width = (type as { width: number }).width;
-    this.#bytes = new Uint8Array(capacity * this.width);
+    this.written = new Uint8Array(capacity * this.width);
   }
 
   get length(): number {
-    return this.#length;
+    return this.count;
   }
 
   push(value: Uint8Array | null): void {
-    const at = this.#length * this.width;
-    if (at + this.width > this.#bytes.length) {
-      const larger = new Uint8Array(Math.max(at + this.width, grown(this.#bytes.length)));
-      larger.set(this.#bytes);
-      this.#bytes = larger;
+    const at = this.count * this.width;
+    if (at + this.width > this.written.length) {
+      const larger = new Uint8Array(Math.max(at + this.width, grown(this.written.length)));
+      larger.set(this.written);
+      this.written = larger;
     }
     if (value === null) {
-      this.nulls.push(this.#length);
-      this.#bytes.fill(0, at, at + this.width);
+      this.nulls.push(this.count);
+      this.written.fill(0, at, at + this.width);
     } else if (value.length !== this.width) throw new RangeError(`a value has ${value.length} bytes, not ${this.width}`);
-    else this.#bytes.set(value, at);
-    this.#length++;
+    else this.written.set(value, at);
+    this.count++;
   }
 
   truncate(length: number): void {
-    this.#length = Math.min(this.#length, length);
+    this.count = Math.min(this.count, length);
     this.truncateNulls(length);
   }
 
   finish(): ArrayData {
-    return new ArrayData(this.type, this.validity(), [this.#bytes.subarray(0, this.#length * this.width)]);
+    return new ArrayData(this.type, this.validity(), [this.written.subarray(0, this.count * this.width)]);
   }
 }

@@ -14,213 +14,220 @@ interface Growable<A> {
 
 /** Builds a column of integers of up to 32 bits, floats, dates in days, or times of 32 bits. */
 export class NumberBuilder<A extends NumberArray = NumberArray> extends Builder<number> {
-  #values: A;
-  #length = 0;
-  readonly #array: Growable<A>;
+  private buffer: A;
+  private count = 0;
+  private readonly array: Growable<A>;
 
   constructor(type: DataType, array: Growable<A>, capacity: number) {
     super(type);
-    this.#array = array;
-    this.#values = new array(capacity);
+    this.array = array;
+    this.buffer = new array(capacity);
   }
 
   get length(): number {
-    return this.#length;
+    return this.count;
   }
 
   push(value: number | null): void {
-    if (this.#length === this.#values.length) this.#grow();
-    if (value === null) this.nulls.push(this.#length);
-    this.#values[this.#length++] = value ?? 0;
+    if (this.count === this.buffer.length) this.grow();
+    if (value === null) this.nulls.push(this.count);
+    this.buffer[this.count++] = value ?? 0;
   }
 
-  #grow(): void {
-    const larger = new this.#array(grown(this.#length));
-    larger.set(this.#values);
-    this.#values = larger;
+  private grow(): void {
+    const larger = new this.array(grown(this.count));
+    larger.set(this.buffer);
+    this.buffer = larger;
   }
 
   truncate(length: number): void {
-    this.#length = Math.min(this.#length, length);
+    this.count = Math.min(this.count, length);
     this.truncateNulls(length);
   }
 
   finish(): ArrayData {
-    return new ArrayData(this.type, this.validity(), [bytesOf(this.#values.subarray(0, this.#length))]);
+    return new ArrayData(this.type, this.validity(), [bytesOf(this.buffer.subarray(0, this.count))]);
   }
 }
 
 /** Builds a column of half-precision floats. */
 export class Float16Builder extends Builder<number> {
-  readonly #bits: NumberBuilder<Uint16Array>;
+  private readonly builder: NumberBuilder<Uint16Array>;
 
   constructor(type: DataType, capacity: number) {
     super(type);
-    this.#bits = new NumberBuilder(type, Uint16Array, capacity);
+    this.builder = new NumberBuilder(type, Uint16Array, capacity);
   }
 
   get length(): number {
-    return this.#bits.length;
+    return this.builder.length;
   }
 
   override get nullCount(): number {
-    return this.#bits.nullCount;
+    return this.builder.nullCount;
   }
 
   push(value: number | null): void {
-    this.#bits.push(value === null ? null : toHalf(value));
+    this.builder.push(value === null ? null : toHalf(value));
   }
 
   truncate(length: number): void {
-    this.#bits.truncate(length);
+    this.builder.truncate(length);
   }
 
   finish(): ArrayData {
-    return this.#bits.finish();
+    return this.builder.finish();
   }
 }
 
 /** Builds a column of 64-bit integers, dates in milliseconds, times of 64 bits, timestamps or durations. */
 export class LongBuilder<A extends LongArray = LongArray> extends Builder<bigint | number> {
-  #values: A;
-  #length = 0;
-  readonly #array: Growable<A>;
+  private buffer: A;
+  private count = 0;
+  private readonly array: Growable<A>;
 
   constructor(type: DataType, array: Growable<A>, capacity: number) {
     super(type);
-    this.#array = array;
-    this.#values = new array(capacity);
+    this.array = array;
+    this.buffer = new array(capacity);
   }
 
   get length(): number {
-    return this.#length;
+    return this.count;
   }
 
   /** Adds a bigint, of which the low 64 bits count, or a whole number that it is exactly. */
   push(value: bigint | number | null): void {
-    const at = this.#length;
-    if (at === this.#values.length) this.#grow();
+    const at = this.count;
+    if (at === this.buffer.length) this.grow();
     if (typeof value === "number") {
       if (value > 9007199254740991 || value < -9007199254740991) throw new RangeError("the number is not exact");
-      this.#values[at] = BigInt(value);
+      this.buffer[at] = BigInt(value);
     } else if (value === null) {
       this.nulls.push(at);
-      this.#values[at] = 0n;
+      this.buffer[at] = 0n;
     } else {
-      this.#values[at] = value;
+      this.buffer[at] = value;
     }
-    this.#length++;
+    this.count++;
   }
 
-  #grow(): void {
-    const larger = new this.#array(grown(this.#length));
+  private grow(): void {
+    const larger = new this.array(grown(this.count));
     // The two sorts of arrays take the same bigints, but not in one call that the compiler could check.
-    (larger as BigInt64Array).set(this.#values as BigInt64Array);
-    this.#values = larger;
+    (larger as BigInt64Array).set(this.buffer as BigInt64Array);
+    this.buffer = larger;
   }
 
   truncate(length: number): void {
-    this.#length = Math.min(this.#length, length);
+    this.count = Math.min(this.count, length);
     this.truncateNulls(length);
   }
 
   finish(): ArrayData {
-    return new ArrayData(this.type, this.validity(), [bytesOf(this.#values.subarray(0, this.#length))]);
+    return new ArrayData(this.type, this.validity(), [bytesOf(this.buffer.subarray(0, this.count))]);
   }
 }
 
 /** Builds a column of decimals from their unscaled values. */
 export class DecimalBuilder extends Builder<bigint> {
-  #longs: BigInt64Array;
-  #length = 0;
-  readonly #width: number;
+  private longs: BigInt64Array;
+  private count = 0;
+  private readonly longsPerValue: number;
 
   constructor(type: DataType, capacity: number) {
     super(type);
-    this.#width = type.name === "decimal256" ? 4 : 2;
-    this.#longs = new BigInt64Array(capacity * this.#width);
+    this.longsPerValue = type.name === "decimal256" ? 4 : 2;
+    this.longs = new BigInt64Array(capacity * this.longsPerValue);
   }
 
   get length(): number {
-    return this.#length;
+    return this.count;
   }
 
   /** Adds an unscaled value: 1250n is 12.50 where the scale is 2. */
   push(value: bigint | null): void {
-    if (this.#longs.length < (this.#length + 1) * this.#width) this.#grow();
-    if (value === null) this.nulls.push(this.#length);
-    writeWide(this.#longs, this.#length++, this.#width, value ?? 0n);
+    const at = this.count++;
+    if (this.longs.length < (at + 1) * this.longsPerValue) this.grow();
+    if (value === null) this.nulls.push(at);
+    const longs = this.longs;
+    if (this.longsPerValue === 2) {
+      longs[2 * at] = value ?? 0n;
+      longs[2 * at + 1] = (value ?? 0n) >> 64n;
+    } else {
+      writeWide(longs, at, 4, value ?? 0n);
+    }
   }
 
-  #grow(): void {
-    const larger = new BigInt64Array(grown(this.#longs.length));
-    larger.set(this.#longs);
-    this.#longs = larger;
+  private grow(): void {
+    const larger = new BigInt64Array(grown(this.longs.length));
+    larger.set(this.longs);
+    this.longs = larger;
   }
 
   truncate(length: number): void {
-    this.#length = Math.min(this.#length, length);
+    this.count = Math.min(this.count, length);
     this.truncateNulls(length);
   }
 
   finish(): ArrayData {
-    const longs = this.#longs.subarray(0, this.#length * this.#width);
+    const longs = this.longs.subarray(0, this.count * this.longsPerValue);
     return new ArrayData(this.type, this.validity(), [bytesOf(longs)]);
   }
 }
 
 /** Builds a column of booleans. */
 export class BooleanBuilder extends Builder<boolean> {
-  #flags: Uint8Array;
-  #length = 0;
+  private flags: Uint8Array;
+  private count = 0;
 
   constructor(type: DataType, capacity: number) {
     super(type);
-    this.#flags = new Uint8Array(capacity);
+    this.flags = new Uint8Array(capacity);
   }
 
   get length(): number {
-    return this.#length;
+    return this.count;
   }
 
   push(value: boolean | null): void {
-    if (this.#length === this.#flags.length) {
-      const larger = new Uint8Array(grown(this.#length));
-      larger.set(this.#flags);
-      this.#flags = larger;
+    if (this.count === this.flags.length) {
+      const larger = new Uint8Array(grown(this.count));
+      larger.set(this.flags);
+      this.flags = larger;
     }
-    if (value === null) this.nulls.push(this.#length);
-    this.#flags[this.#length++] = value === true ? 1 : 0;
+    if (value === null) this.nulls.push(this.count);
+    this.flags[this.count++] = value === true ? 1 : 0;
   }
 
   truncate(length: number): void {
-    this.#length = Math.min(this.#length, length);
+    this.count = Math.min(this.count, length);
     this.truncateNulls(length);
   }
 
   finish(): ArrayData {
-    return new ArrayData(this.type, this.validity(), [packBits(this.#flags.subarray(0, this.#length))]);
+    return new ArrayData(this.type, this.validity(), [packBits(this.flags.subarray(0, this.count))]);
   }
 }
 
 /** Builds a column of nothing but nulls. */
 export class NullBuilder extends Builder<null> {
-  #length = 0;
+  private count = 0;
 
   get length(): number {
-    return this.#length;
+    return this.count;
   }
 
   override get nullCount(): number {
-    return this.#length;
+    return this.count;
   }
 
   push(_value: null = null): void {
-    this.#length++;
+    this.count++;
   }
 
   truncate(length: number): void {
-    this.#length = Math.min(this.#length, length);
+    this.count = Math.min(this.count, length);
   }
 
   finish(): ArrayData {

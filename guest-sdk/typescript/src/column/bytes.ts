@@ -35,8 +35,8 @@ export class TextColumn extends Column<string> {
   readonly offsets: Int32Array;
   /** All values in UTF-8, one after the other. */
   readonly bytes: Uint8Array;
-  #binary: string | undefined;
-  #ascii = false;
+  private text: string | undefined;
+  private ascii = false;
 
   constructor(data: ArrayData) {
     super(data);
@@ -47,13 +47,13 @@ export class TextColumn extends Column<string> {
   /** The text, or null. The first call reads the whole column at once; after it a value costs one slice. */
   get(i: number): string | null {
     if (this.hasNulls && this.isNull(i)) return null;
-    const value = (this.#binary ?? this.#read()).slice(this.offsets[i]!, this.offsets[i + 1]!);
-    return this.#ascii ? value : decodeBinary(value);
+    const value = (this.text ?? this.read()).slice(this.offsets[i]!, this.offsets[i + 1]!);
+    return this.ascii ? value : decodeBinary(value);
   }
 
-  #read(): string {
-    this.#ascii = areAscii(this.bytes);
-    return (this.#binary = toBinary(this.bytes));
+  private read(): string {
+    this.ascii = areAscii(this.bytes);
+    return (this.text = toBinary(this.bytes));
   }
 
   /** All values as ranges of bytes, to be cut, compared and written without a string for each. */

@@ -11,14 +11,14 @@ export abstract class Column<T = unknown> {
   readonly length: number;
   readonly validity: Validity;
   protected readonly hasNulls: boolean;
-  readonly #bits: Uint8Array;
+  private readonly nullBits: Uint8Array;
 
   constructor(data: ArrayData) {
     this.data = data;
     this.length = data.length;
     this.validity = data.validity;
     this.hasNulls = data.nullCount > 0;
-    this.#bits = data.validity.bits;
+    this.nullBits = data.validity.bits;
   }
 
   get type(): DataType {
@@ -30,7 +30,7 @@ export abstract class Column<T = unknown> {
   }
 
   isNull(i: number): boolean {
-    return this.hasNulls && ((this.#bits[i >> 3]! >> (i & 7)) & 1) === 0;
+    return this.hasNulls && ((this.nullBits[i >> 3]! >> (i & 7)) & 1) === 0;
   }
 
   /** The value, or null. */

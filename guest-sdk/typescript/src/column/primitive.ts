@@ -99,20 +99,28 @@ export class DecimalColumn extends Column<bigint> {
   readonly longs: BigInt64Array;
   /** The same as 32-bit words. */
   readonly words: Int32Array;
-  readonly #width: number;
+  private readonly longsPerValue: number;
+  private readonly lows: BigUint64Array;
 
   constructor(data: ArrayData) {
     super(data);
     const type = data.type as { name: string; precision: number; scale: number };
     this.scale = type.scale;
     this.precision = type.precision;
-    this.#width = type.name === "decimal128" ? 2 : 4;
+    this.longsPerValue = type.name === "decimal128" ? 2 : 4;
     this.longs = over(BigInt64Array, data.buffers[0]!);
     this.words = over(Int32Array, bytesOf(this.longs));
+    this.lows = over(BigUint64Array, bytesOf(this.longs));
   }
 
   get(i: number): bigint | null {
-    return this.hasNulls && this.isNull(i) ? null : readWide(this.longs, this.words, i, this.#width);
+    if (this.hasNulls && this.isNull(i)) return null;
+    const { words, longs } = this;
+    if (this.longsPerValue !== 2) return readWide(longs, words, i, this.longsPerValue);
+    // Most values fit the low half; reading it alone makes one bigint and not four.
+    const high = words[4 * i + 3]!;
+    const small = words[4 * i + 2] === high && words[4 * i + 1]! >> 31 === high;
+    return small ? longs[2 * i]! : (longs[2 * i + 1]! << 64n) | this.lows[2 * i]!;
   }
 }
 

@@ -11,6 +11,7 @@ import { has, need } from "./input.ts";
 
 const DECIMAL = decimal128(38, 10);
 const DECIMAL_END = 10n ** 38n;
+const DECIMAL_START = -DECIMAL_END;
 const MICROS_PER_DAY = 86_400_000_000;
 const WIDE_DAY = BigInt(MICROS_PER_DAY);
 const LAST = 2n ** 63n - 1n;
@@ -112,32 +113,28 @@ function decimals(plan: Plan, records: Output): Part {
   return (batch, outputs, refused) => {
     const { rows } = batch;
     const [amounts, fees] = [batch.column(readAmount), batch.column(readFee)];
-    const totals = new BigInt64Array(rows * 2);
-    const negatives = new BigInt64Array(rows * 2);
+    const [totals, negatives] = [total.builder(rows), negated.builder(rows)];
     const orders = new Int8Array(rows);
-    const lines = utf8.builder(rows);
-    for (let row = 0, word = 0; row < rows; row++, word += 2) {
+    const lines = new Array<string | null>(rows).fill(null);
+    for (let row = 0; row < rows; row++) {
       const amount = amounts.get(row);
-      lines.push(amount === null ? null : formatDecimal(amount, 10));
-      if (amount === null) continue;
-      const negative = -amount;
-      negatives[word] = negative;
-      negatives[word + 1] = negative >> 64n;
       const fee = fees.get(row);
-      if (fee === null) continue;
+      if (amount !== null) lines[row] = formatDecimal(amount, 10);
+      negatives.push(amount === null ? null : -amount);
+      if (amount === null || fee === null) {
+        totals.push(null);
+        continue;
+      }
       const sum = amount + fee;
-      totals[word] = sum;
-      totals[word + 1] = sum >> 64n;
-      orders[row] = amount < fee ? -1 : amount > fee ? 1 : 0;
-      if (sum >= DECIMAL_END || sum <= -DECIMAL_END) {
+      totals.push(sum);
+      if (amount !== fee) orders[row] = amount < fee ? -1 : 1;
+      if (sum >= DECIMAL_END || sum <= DECIMAL_START) {
         refused.push({ row, code: "overflow", field: "amount", message: "the total has more than 38 digits" });
       }
     }
-    const validBoth = amounts.validity.and(fees.validity);
-    const bytes = (longs: BigInt64Array) => new Uint8Array(longs.buffer);
-    outputs.set(total, new ArrayData(DECIMAL.type, validBoth, [bytes(totals)]));
-    outputs.set(negated, new ArrayData(DECIMAL.type, amounts.validity, [bytes(negatives)]));
-    outputs.set(order, orders, validBoth);
+    outputs.set(total, totals);
+    outputs.set(negated, negatives);
+    outputs.set(order, orders, amounts.validity.and(fees.validity));
     outputs.set(amountText, lines);
   };
 }
