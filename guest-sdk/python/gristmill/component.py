@@ -1,0 +1,61 @@
+"""What componentize-py makes a component of: the project's `transform.py`, behind the contract's exports."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any, NoReturn
+
+import transform as _project  # noqa: F401 - its decorator registers the transform
+from componentize_py_types import Err
+
+from gristmill import native
+from gristmill.contract import wit
+from gristmill.errors import ContractError, Failure
+from gristmill.place import describe
+from gristmill.sealed import SealedError, seal
+from gristmill.transform import Transform as Base
+from gristmill.transform import exported
+
+MESSAGE_MAX = 1000
+
+
+def _only() -> type[Base]:
+    if len(exported) != 1:
+        raise RuntimeError(f"transform.py has {len(exported)} classes with @export, not one")
+    return exported[0]
+
+
+class Transform:
+    """The exports. No exception leaves them as a trap: that would lose its message."""
+
+    def plan(self, setup: Any) -> Any:
+        try:
+            return native.plan(_KIND, setup)
+        except BaseException as error:
+            # There are no rows yet, so that an exception may speak.
+            _fail(error, f"{describe(error)}: {error}")
+
+    def process(self, setup: Any, batch: Any) -> Any:
+        try:
+            return native.process(_KIND, setup, batch)
+        except BaseException as error:
+            _fail(error, describe(error))
+
+
+def _fail(error: BaseException, message: str) -> NoReturn:
+    match error:
+        case Failure():
+            failure = wit.Failure(error.code, error.message[:MESSAGE_MAX])
+        case ContractError() | SealedError():
+            failure = wit.Failure("exception", f"{describe(error)}: {error}"[:MESSAGE_MAX])
+        case _:
+            failure = wit.Failure("exception", message[:MESSAGE_MAX])
+    raise Err(failure) from None
+
+
+_KIND = _only()
+seal()
+# An instance lives for one call: what it leaves behind goes with it.
+gc.collect()
+gc.freeze()
+gc.disable()
