@@ -71,7 +71,6 @@ class RowTransform(Transform):
         row = Row({label: place for place, label in enumerate(batch.labels)})
         out = RowOutputs(outputs)
         cells = zip(*[column.to_list() for column in batch.columns], strict=True) if batch.columns else None
-        exceptions = 0
         for index in range(batch.rows):
             row.move(index, next(cells) if cells else ())
             mark = out.begin(index)
@@ -84,8 +83,8 @@ class RowTransform(Transform):
                 raise
             except Exception as error:
                 out.take_back(mark)
-                exceptions += 1
-                if exceptions > EXCEPTIONS_MAX or exceptions == batch.rows:
+                outputs.exceptions.append((index, error))
+                if len(outputs.exceptions) > EXCEPTIONS_MAX or len(outputs.exceptions) == batch.rows:
                     raise
                 outputs.reject(index, Reject("exception", describe(error)))
         out.finish()

@@ -1,0 +1,85 @@
+"""Bitmaps, masks and lanes against plain loops."""
+
+import random
+import unittest
+from collections.abc import Callable
+
+from gristmill import bits, lanes
+
+SIZES = (0, 1, 2, 7, 8, 9, 64, 101)
+
+
+class BitsTest(unittest.TestCase):
+    def test_masks_and_bitmaps_are_the_same(self) -> None:
+        source = random.Random(1)
+        for size in SIZES:
+            mask = bytes(source.randrange(2) for _ in range(size))
+            bitmap = bits.pack(mask)
+            self.assertEqual(len(bitmap), (size + 7) // 8)
+            self.assertEqual([bitmap[i >> 3] >> (i & 7) & 1 for i in range(size)], list(mask))
+            self.assertEqual(bits.expand(bitmap, size), mask)
+            self.assertEqual(bits.ones(mask), [i for i in range(size) if mask[i]])
+            self.assertEqual(bits.zeros(mask), [i for i in range(size) if not mask[i]])
+            self.assertEqual(bits.cleared(size, bits.zeros(mask)), mask)
+
+    def test_unused_bits_are_ignored(self) -> None:
+        self.assertEqual(bits.expand(b"\xfd", 3), b"\x01\x00\x01")
+
+    def test_no_mask_is_all_ones(self) -> None:
+        self.assertIsNone(bits.both(None, None))
+        self.assertEqual(bits.both(None, b"\x00\x01"), b"\x00\x01")
+        self.assertEqual(bits.both(b"\x01\x01", b"\x00\x01"), b"\x00\x01")
+        with self.assertRaises(ValueError):
+            bits.both(b"\x01", b"\x01\x01")
+
+
+class LanesTest(unittest.TestCase):
+    def each(self, check: Callable[[int, list[int], list[int], random.Random], None]) -> None:
+        for width in (4, 8, 16):
+            half = 1 << (8 * width - 1)
+            for size in SIZES:
+                source = random.Random(size)
+                edges = [0, -1, 1, half - 1, -half, half - 2, 1 - half]
+
+                def value(source: random.Random = source, half: int = half, edges: list[int] = edges) -> int:
+                    return source.choice([source.randrange(-half, half), source.choice(edges)])
+
+                with self.subTest(width=width, size=size):
+                    check(width, [value() for _ in range(size)], [value() for _ in range(size)], source)
+
+    def test_results_wrap(self) -> None:
+        def check(width: int, left: list[int], right: list[int], source: random.Random) -> None:
+            half = 1 << (8 * width - 1)
+            for factor, addend in [(31, 7), (-1, 0), (0, -5), (source.randrange(-half, half), half - 1)]:
+                expected = [value * factor + addend for value in left]
+                self.assertEqual(lanes.affine(packed(left, width), factor, addend, width), packed(expected, width))
+            self.assertEqual(lanes.negated(packed(left, width), width), packed([-value for value in left], width))
+
+        self.each(check)
+
+    def test_sums_say_where_they_do_not_fit(self) -> None:
+        def check(width: int, left: list[int], right: list[int], source: random.Random) -> None:
+            half = 1 << (8 * width - 1)
+            for addend in (0, 1, -1, half - 1, -half):
+                sums, places = lanes.add(packed(left, width), addend, width)
+                self.assertEqual(sums, packed([value + addend for value in left], width))
+                self.assertEqual(places, [i for i, v in enumerate(left) if not -half <= v + addend < half])
+            for most in (half - 1, half // 3, 0):
+                sums, places = lanes.sums(packed(left, width), packed(right, width), most, width)
+                totals = [a + b for a, b in zip(left, right, strict=True)]
+                self.assertEqual(sums, packed(totals, width))
+                self.assertEqual(places, [i for i, total in enumerate(totals) if abs(total) > most])
+
+        self.each(check)
+
+    def test_comparisons(self) -> None:
+        def check(width: int, left: list[int], right: list[int], source: random.Random) -> None:
+            right = [a if source.randrange(3) == 0 else b for a, b in zip(left, right, strict=True)]
+            mask = lanes.at_least(packed(left, width), packed(right, width), width)
+            self.assertEqual(list(mask), [int(a >= b) for a, b in zip(left, right, strict=True)])
+
+        self.each(check)
+
+
+def packed(values: list[int], width: int) -> bytes:
+    return b"".join([(value % (1 << 8 * width)).to_bytes(width, "little") for value in values])
