@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any, NoReturn
 
-import transform as _project  # noqa: F401 - its decorator registers the transform
+import transform as _project  # type: ignore[import-not-found]  # noqa: F401 - its decorator registers the transform
 from componentize_py_types import Err
 
 from gristmill import native

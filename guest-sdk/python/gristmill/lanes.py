@@ -2,7 +2,7 @@
 
 A buffer of values of `width` bytes is taken as one big integer, and every second value as a lane of twice the width, so
 that a lane has room for a carry. One operation on the integer is then one on all lanes. This costs some nanoseconds for
-a value, ten times less than Python's own integers. Results wrap, as those of the processor do; places are lists of rows.
+a value, ten times less than Python's own integers. Results wrap, as those of the processor do.
 """
 
 from __future__ import annotations
@@ -28,12 +28,14 @@ def add(values: bytes, addend: int, width: int = 8) -> tuple[bytes, list[int]]:
     return affine(values, 1, addend, width), _places(_flags(_biased(values, width), width, fits))
 
 
-def sums(left: bytes, right: bytes, most: int, width: int = 8) -> tuple[bytes, list[int]]:
+def sums(left: bytes, right: bytes, width: int = 8) -> bytes:
+    """`left + right`, wrapped."""
+    return _map2(left, right, width, lambda lanes, others, ones: lanes + others)
+
+
+def sums_within(left: bytes, right: bytes, most: int, width: int = 8) -> tuple[bytes, list[int]]:
     """`left + right`, wrapped, and the places where it is not within `-most..most`."""
     bits, far = 8 * width, 8 * width + 4
-
-    def total(lanes: int, others: int, ones: int) -> int:
-        return lanes + others
 
     def fits(lanes: int, others: int, ones: int) -> int:
         # Biased lanes add up to the sum + 2^bits. Bit `far` stays set where a difference is not negative.
@@ -43,7 +45,7 @@ def sums(left: bytes, right: bytes, most: int, width: int = 8) -> tuple[bytes, l
         return (not_below & not_above) >> far & ones
 
     flags = _flags2(_biased(left, width), _biased(right, width), width, fits)
-    return _map2(left, right, width, total), _places(flags)
+    return sums(left, right, width), _places(flags)
 
 
 def negated(values: bytes, width: int = 8) -> bytes:
@@ -59,6 +61,16 @@ def at_least(left: bytes, right: bytes, width: int = 8) -> bytes:
         return (lanes + (ones << bits) - others) >> bits & ones
 
     return _flags2(_biased(left, width), _biased(right, width), width, reaches)
+
+
+def finite(values: bytes) -> bytes:
+    """A mask of 1 where a float64 is neither an infinity nor a NaN."""
+    count = len(values) // 8
+    ones = _ones(count, 8)
+    # An exponent of nothing but ones carries into the sign, which is masked away before; no carry leaves a value.
+    exponents = int.from_bytes(values, "little") & ones * (0x7FF << 52)
+    carries = (exponents + (ones << 52)) >> 63 & ones
+    return (carries ^ ones).to_bytes(len(values), "little")[::8]
 
 
 def _ones(count: int, stride: int) -> int:

@@ -10,7 +10,7 @@ from gristmill.contract import wit
 from gristmill.errors import Failure
 from gristmill.schema import write_field
 from gristmill.setup import Setup
-from gristmill.types import DataType, Field, UInt8, whole
+from gristmill.types import DataType, Field, UInt8, accepts, whole
 
 C = TypeVar("C", bound=Column)
 Kind = type[DataType[C]] | DataType[C]
@@ -194,8 +194,7 @@ class Plan:
         return field
 
     def _read(self, source: Source, field: Field, label: str, kind: Any) -> In[Any]:
-        fits = kind is None or (isinstance(field.type, kind) if isinstance(kind, type) else field.type == kind)
-        if not fits:
+        if kind is not None and not accepts(kind, field.type):
             wanted = getattr(kind, "name", kind) if isinstance(kind, type) else kind
             raise Failure("wrong-type", f"column `{label}` is {field.type}, not {wanted}")
         for place, read in enumerate(self.reads):

@@ -11,7 +11,7 @@ from gristmill.columns import Column
 from gristmill.errors import Failure, Reject
 from gristmill.outputs import Operation, Outputs
 from gristmill.place import describe
-from gristmill.plan import Output, Plan
+from gristmill.plan import Output
 from gristmill.transform import Transform
 from gristmill.types import Field
 
@@ -178,7 +178,7 @@ class RowOutputs:
                         yield row, reject
 
     def _reject(self, refused: Iterator[tuple[int, Reject]]) -> None:
-        rows = {}
+        rows: dict[int, Reject] = {}
         for row, reject in refused:
             rows.setdefault(row, reject)
             self._outputs.reject(row, reject)

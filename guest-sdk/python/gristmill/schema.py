@@ -10,7 +10,7 @@ from gristmill.columns import Column
 from gristmill.contract import wit
 from gristmill.errors import Failure
 
-_SIMPLE: dict[str, type[t.DataType[Any]]] = {
+_SIMPLE: dict[str, Any] = {
     "Null": t.Null,
     "Boolean": t.Boolean,
     "Int8": t.Int8,
@@ -31,8 +31,8 @@ _SIMPLE: dict[str, type[t.DataType[Any]]] = {
     "Date32": t.Date32,
     "Date64": t.Date64,
 }
-_DECIMALS: dict[str, type[Any]] = {"Decimal128": t.Decimal128, "Decimal256": t.Decimal256}
-_UNITS: dict[str, type[Any]] = {"Time32": t.Time32, "Time64": t.Time64, "Duration": t.Duration}
+_DECIMALS: dict[str, Any] = {"Decimal128": t.Decimal128, "Decimal256": t.Decimal256}
+_UNITS: dict[str, Any] = {"Time32": t.Time32, "Time64": t.Time64, "Duration": t.Duration}
 _CASES = {kind: case for case, kind in (_SIMPLE | _DECIMALS | _UNITS).items()}
 
 
@@ -56,7 +56,7 @@ def _read_field(node: Any, nodes: Iterator[Any]) -> t.Field:
     return t.Field(node.name, _read_type(node.data_type, children), node.nullable)
 
 
-def _read_type(raw: Any, children: list[t.Field]) -> t.DataType[Any]:
+def _read_type(raw: Any, children: list[t.Field]) -> Any:
     case = _case(raw)
     match case, children:
         case _, [] if case in _SIMPLE:

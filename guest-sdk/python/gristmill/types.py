@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import datetime as dt
 import enum
-from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, TypeVar
@@ -28,6 +27,7 @@ from gristmill.columns import (
     StructColumn,
     TextColumn,
 )
+from gristmill.columns.fixed import Buffer
 
 C = TypeVar("C", bound=Column)
 
@@ -122,9 +122,9 @@ class FixedType(DataType[C]):
         """The number of a Python value that is not one, such as a date."""
         return value
 
-    def from_buffer(self, values: bytes | bytearray | memoryview | array[Any], mask: bytes | None = None) -> C:
+    def from_buffer(self, values: Buffer, mask: bytes | None = None) -> C:
         """A column of raw values, little-endian, and a mask of those that are not null."""
-        return self.column.from_buffer(self, values, mask)  # type: ignore[attr-defined, no-any-return]
+        return self.column.from_buffer(self, values, mask)  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -492,6 +492,21 @@ def map_of(key: type[DataType[Any]] | DataType[Any], value: type[DataType[Any]] 
     """Maps with nullable values and unsorted keys."""
     pair = Struct((Field("key", whole(key), nullable=False), Field("value", whole(value))))
     return Map(Field("entries", pair, nullable=False))
+
+
+def accepts(kind: type[DataType[Any]] | DataType[Any], data_type: DataType[Any]) -> bool:
+    """Whether a column of the type can be read as this kind. Names of items and what may be null make no difference."""
+    if isinstance(kind, type):
+        return isinstance(data_type, kind)
+    if not kind.children:
+        return kind == data_type
+    same_names = not isinstance(kind, Struct) or [m.name for m in kind.children] == [m.name for m in data_type.children]
+    alike = type(kind) is type(data_type) and len(kind.children) == len(data_type.children) and same_names
+    if isinstance(kind, FixedSizeList) and isinstance(data_type, FixedSizeList):
+        alike = alike and kind.size == data_type.size
+    return alike and all(
+        accepts(mine.type, other.type) for mine, other in zip(kind.children, data_type.children, strict=True)
+    )
 
 
 def whole(kind: type[DataType[C]] | DataType[C]) -> DataType[C]:

@@ -1,6 +1,8 @@
 """Bitmaps, masks and lanes against plain loops."""
 
+import math
 import random
+import struct
 import unittest
 from collections.abc import Callable
 
@@ -64,8 +66,12 @@ class LanesTest(unittest.TestCase):
                 sums, places = lanes.add(packed(left, width), addend, width)
                 self.assertEqual(sums, packed([value + addend for value in left], width))
                 self.assertEqual(places, [i for i, v in enumerate(left) if not -half <= v + addend < half])
+            self.assertEqual(
+                lanes.sums(packed(left, width), packed(right, width), width),
+                packed([a + b for a, b in zip(left, right, strict=True)], width),
+            )
             for most in (half - 1, half // 3, 0):
-                sums, places = lanes.sums(packed(left, width), packed(right, width), most, width)
+                sums, places = lanes.sums_within(packed(left, width), packed(right, width), most, width)
                 totals = [a + b for a, b in zip(left, right, strict=True)]
                 self.assertEqual(sums, packed(totals, width))
                 self.assertEqual(places, [i for i, total in enumerate(totals) if abs(total) > most])
@@ -79,6 +85,15 @@ class LanesTest(unittest.TestCase):
             self.assertEqual(list(mask), [int(a >= b) for a, b in zip(left, right, strict=True)])
 
         self.each(check)
+
+    def test_finite_floats(self) -> None:
+        inf, nan, most = float("inf"), float("nan"), 1.7976931348623157e308
+        floats = [0.0, -0.0, inf, -inf, nan, most, -most, 5e-324, 1.0]
+        for size in range(len(floats) + 1):
+            mask = lanes.finite(struct.pack(f"<{size}d", *floats[:size]))
+            self.assertEqual(list(mask), [math.isfinite(value) for value in floats[:size]])
+        negative_nan = (0xFFF << 52 | 1).to_bytes(8, "little")
+        self.assertEqual(lanes.finite(negative_nan + bytes(8)), b"\x00\x01")
 
 
 def packed(values: list[int], width: int) -> bytes:

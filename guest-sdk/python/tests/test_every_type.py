@@ -30,6 +30,7 @@ from gristmill import (
     LargeBinary,
     LargeList,
     LargeUtf8,
+    List,
     Map,
     Null,
     Outputs,
@@ -54,6 +55,7 @@ from gristmill import (
 from gristmill.schema import read_columns, read_fields, write_columns, write_field
 from gristmill.testing import Harness, Table
 from gristmill.testing.check import check_column
+from gristmill.types import accepts
 
 PLACE = struct_of(city=Utf8, score=Int32)
 VALUES: list[tuple[DataType[Any], list[Any]]] = [
@@ -245,6 +247,35 @@ class ValuesTest(unittest.TestCase):
             Int8().from_buffer(b"12", b"\x01")
         with self.assertRaises(ValueError):
             Utf8().of(["ab"]).with_data(b"abc")
+
+    def test_nulls_are_filled(self) -> None:
+        for values in ([1, None, 3, None], [1, 2], [None], []):
+            filled = Int64().of(values).filled(-1)
+            check_column("x", filled)
+            self.assertEqual(filled.to_list(), [-1 if value is None else value for value in values])
+        self.assertEqual(Decimal128(9, 2).of([None, 1]).filled(Decimal("0.5")).unscaled(), [50, 100])
+
+    def test_what_a_kind_accepts(self) -> None:
+        entry, required = Field("entry", Int64()), Field("item", Int64(), nullable=False)
+        for kind, data_type, fits in [
+            (Int64, Int64(), True),
+            (Int64(), Int32(), False),
+            (Timestamp, Timestamp(TimeUnit.SECOND, "UTC"), True),
+            (Timestamp(TimeUnit.SECOND), Timestamp(TimeUnit.SECOND, "UTC"), False),
+            (list_of(Int64), List(entry), True),
+            (list_of(Int64), List(required), True),
+            (list_of(Int64), LargeList(entry), False),
+            (list_of(Int32), List(entry), False),
+            (FixedSizeList(entry, 2), FixedSizeList(required, 2), True),
+            (FixedSizeList(entry, 2), FixedSizeList(entry, 3), False),
+            (struct_of(a=Int64), Struct((Field("a", Int64(), nullable=False),)), True),
+            (struct_of(a=Int64), struct_of(b=Int64), False),
+            (struct_of(a=Int64), struct_of(a=Int64, b=Int64), False),
+            (map_of(Utf8, Int64), map_of(Utf8, Int64), True),
+            (map_of(Utf8, Int64), map_of(Utf8, Utf8), False),
+        ]:
+            with self.subTest(f"{kind} {data_type}"):
+                self.assertEqual(accepts(kind, data_type), fits)
 
     def test_members_and_entries(self) -> None:
         places = PLACE.of([{"city": "Wien", "score": 1}, None])

@@ -21,8 +21,8 @@ from gristmill import (
     Stage,
     Transform,
     Utf8,
+    native,
 )
-from gristmill import native
 from gristmill.contract import wit
 from gristmill.testing import Harness, Table
 from gristmill.testing.check import BrokenContract

@@ -39,7 +39,7 @@ class Column:
         self._mask: bytes | None = None
 
     @classmethod
-    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Column:
+    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Self:
         """A column of Python values, None for nulls.
 
         Raises TypeError for a value of another sort and OverflowError for one that does not fit.
@@ -99,7 +99,7 @@ class Column:
     def take(self, rows: Iterable[int]) -> Self:
         """These rows, in this order."""
         rows = list(rows)
-        if rows and not (0 <= min(rows) and max(rows) < self.length):
+        if rows and not (min(rows) >= 0 and max(rows) < self.length):
             raise IndexError(f"a row beyond the column's {self.length}")
         return self.pick([(row, row + 1) for row in rows])
 
@@ -131,7 +131,7 @@ class NullColumn(Column):
     __slots__ = ()
 
     @classmethod
-    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Column:
+    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Self:
         length = 0
         for value in values:
             if value is not None:

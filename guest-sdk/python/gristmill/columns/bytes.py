@@ -6,7 +6,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
 from operator import sub
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from gristmill.columns.base import Column, Run, mask_of, validity
 
@@ -21,9 +21,9 @@ class OffsetColumn(Column):
     type: VariableType[Any]
 
     @property
-    def offsets(self) -> memoryview:
+    def offsets(self) -> memoryview[int]:
         """Where each value begins, and where the last one ends."""
-        return memoryview(self.buffers[1]).cast(self.type.offset_code)
+        return memoryview(self.buffers[1]).cast(self.type.offset_code)  # type: ignore[call-overload, no-any-return]
 
     def lengths(self) -> list[int]:
         """The length of each value: bytes of texts and byte strings, items of lists. Anything where it is null."""
@@ -46,25 +46,25 @@ class BytesColumn(OffsetColumn):
     __slots__ = ()
 
     @classmethod
-    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Column:
+    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Self:
         values = list(values)
         mask = mask_of(values)
         return cls.from_pieces(type, values if mask is None else [value or b"" for value in values], mask)
 
     @classmethod
-    def from_pieces(cls, type: DataType[Any], pieces: Sequence[bytes], mask: bytes | None = None) -> Any:
+    def from_pieces(cls, type: DataType[Any], pieces: Sequence[bytes], mask: bytes | None = None) -> Self:
         """A column of one byte string for each value, and their mask. Those of a text are UTF-8."""
         data = b"".join(pieces)
         return cls.from_lengths(type, data, list(map(len, pieces)), mask)
 
     @classmethod
-    def from_lengths(cls, type: DataType[Any], data: bytes, lengths: Sequence[int], mask: bytes | None = None) -> Any:
+    def from_lengths(cls, type: DataType[Any], data: bytes, lengths: Sequence[int], mask: bytes | None = None) -> Self:
         """A column of the bytes of all values together, the length of each, and their mask."""
         offsets = offset_buffer(type.offset_code, lengths)  # type: ignore[attr-defined]
         null_count, bitmap = validity(mask, len(lengths))
         return cls(type, len(lengths), null_count, [bitmap, offsets, data])
 
-    def with_data(self, data: bytes) -> Any:
+    def with_data(self, data: bytes) -> Self:
         """The same offsets and nulls over other bytes, as many: for what keeps lengths, such as `bytes.translate`."""
         if len(data) != len(self.data):
             raise ValueError(f"{len(data)} bytes instead of {len(self.data)}")
@@ -99,7 +99,7 @@ class TextColumn(BytesColumn):
     __slots__ = ()
 
     @classmethod
-    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Column:
+    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Self:
         values = list(values)
         mask = mask_of(values)
         texts = values if mask is None else [value or "" for value in values]
@@ -128,7 +128,7 @@ class FixedSizeBinaryColumn(Column):
     type: FixedSizeBinary
 
     @classmethod
-    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Column:
+    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Self:
         values = list(values)
         mask = mask_of(values)
         width = type.width or 0

@@ -6,9 +6,9 @@ import decimal
 from array import array
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from gristmill.columns.base import Column, mask_of
+from gristmill.columns.base import mask_of
 from gristmill.columns.fixed import FixedColumn
 
 if TYPE_CHECKING:
@@ -26,13 +26,13 @@ class DecimalColumn(FixedColumn):
     type: DecimalType
 
     @classmethod
-    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Column:
+    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Self:
         scale = type.scale  # type: ignore[attr-defined]
         return cls.from_unscaled(type, [None if value is None else _unscaled(value, scale) for value in values])
 
     @classmethod
-    def from_unscaled(cls, type: DataType[Any], values: Iterable[int | None]) -> Any:
-        """A column of unscaled numbers: 1250 is 12.50 where the scale is 2. Raises OverflowError beyond the precision."""
+    def from_unscaled(cls, type: DataType[Any], values: Iterable[int | None]) -> Self:
+        """A column of unscaled numbers: 1250 is 12.50 where the scale is 2. OverflowError beyond the precision."""
         values = list(values)
         mask = mask_of(values)
         numbers = [value or 0 for value in values]

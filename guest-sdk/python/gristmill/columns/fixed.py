@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from array import array
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from gristmill import bits
 from gristmill.columns.base import Column, Run, mask_of, validity
@@ -13,6 +13,7 @@ from gristmill.columns.base import Column, Run, mask_of, validity
 if TYPE_CHECKING:
     from gristmill.types import DataType, FixedType
 
+Buffer: TypeAlias = "bytes | bytearray | memoryview | array[Any]"
 _FLAGS = bytes([0] + [1] * 255)
 
 
@@ -23,7 +24,7 @@ class FixedColumn(Column):
     type: FixedType[Any]
 
     @classmethod
-    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Column:
+    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Self:
         assert hasattr(type, "code") and hasattr(type, "to_raw")
         values = values if isinstance(values, list | tuple) else list(values)
         mask = None
@@ -36,7 +37,7 @@ class FixedColumn(Column):
         return cls.from_buffer(type, buffer, mask)
 
     @classmethod
-    def from_buffer(cls, type: DataType[Any], values: bytes | bytearray | memoryview | array[Any], mask: bytes | None) -> Any:
+    def from_buffer(cls, type: DataType[Any], values: Buffer, mask: bytes | None) -> Self:
         """A column of raw little-endian values and their mask."""
         width = type.width
         assert width is not None
@@ -53,9 +54,21 @@ class FixedColumn(Column):
         return self.buffers[1]
 
     @property
-    def values(self) -> memoryview:
+    def values(self) -> memoryview[Any]:
         """All values, without a copy; anything where they are null."""
-        return memoryview(self.buffers[1]).cast(self.type.code)
+        return memoryview(self.buffers[1]).cast(self.type.code)  # type: ignore[call-overload, no-any-return]
+
+    def filled(self, value: Any) -> Self:
+        """The same column with this value in place of nulls."""
+        nulls = self.nulls()
+        if not nulls:
+            return self.with_mask(None)
+        width, buffer = self.type.width, bytearray(self.buffers[1])
+        assert width is not None
+        filling = type(self).from_values(self.type, [value]).buffers[1]
+        for i in nulls:
+            buffer[i * width : (i + 1) * width] = filling
+        return self.from_buffer(self.type, buffer, None)
 
     def _value(self, i: int) -> Any:
         return self.values[i]
@@ -75,7 +88,7 @@ class Float16Column(FixedColumn):
     __slots__ = ()
 
     @classmethod
-    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Column:
+    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Self:
         values = list(values)
         mask = mask_of(values)
         floats = [0.0 if value is None else value for value in values]
@@ -99,7 +112,7 @@ class BooleanColumn(Column):
     __slots__ = ()
 
     @classmethod
-    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Column:
+    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Self:
         values = list(values)
         mask = mask_of(values)
         if not all(isinstance(value, bool) for value in values if value is not None):
@@ -107,7 +120,7 @@ class BooleanColumn(Column):
         return cls.from_flags(type, bytes([value is True for value in values]), mask)
 
     @classmethod
-    def from_flags(cls, type: DataType[Any], flags: bytes, mask: bytes | None = None) -> Any:
+    def from_flags(cls, type: DataType[Any], flags: bytes, mask: bytes | None = None) -> Self:
         """A column of flags, a byte for each value, and their mask."""
         null_count, bitmap = validity(mask, len(flags))
         return cls(type, len(flags), null_count, [bitmap, bits.pack(flags.translate(_FLAGS))])

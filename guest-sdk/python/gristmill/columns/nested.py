@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from itertools import chain, pairwise
+from typing import TYPE_CHECKING, Any, Self
 
 from gristmill.columns.base import Column, Run, mask_of, validity
 from gristmill.columns.bytes import OffsetColumn, offset_buffer
@@ -19,7 +19,7 @@ class ListColumn(OffsetColumn):
     __slots__ = ()
 
     @classmethod
-    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Column:
+    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Self:
         values = list(values)
         mask = mask_of(values)
         lists = [value or () for value in values]
@@ -29,7 +29,7 @@ class ListColumn(OffsetColumn):
         return cls.from_items(type, items, list(map(len, lists)), mask)
 
     @classmethod
-    def from_items(cls, type: DataType[Any], items: Column, lengths: Sequence[int], mask: bytes | None = None) -> Any:
+    def from_items(cls, type: DataType[Any], items: Column, lengths: Sequence[int], mask: bytes | None = None) -> Self:
         """A column of the items of all lists together, how many each has, and their mask."""
         null_count, bitmap = validity(mask, len(lengths))
         offsets = offset_buffer(type.offset_code, lengths)  # type: ignore[attr-defined]
@@ -46,7 +46,7 @@ class ListColumn(OffsetColumn):
 
     def _values(self) -> list[Any]:
         items, offsets = self.items.to_list(), self.offsets.tolist()
-        return [items[start:stop] for start, stop in zip(offsets, offsets[1:])]
+        return [items[start:stop] for start, stop in pairwise(offsets)]
 
     def _pick(self, runs: Sequence[Run]) -> tuple[list[bytes], list[Column]]:
         offsets, inner = self._pick_inner(runs)
@@ -60,7 +60,7 @@ class FixedSizeListColumn(Column):
     type: FixedSizeList
 
     @classmethod
-    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Column:
+    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Self:
         values = list(values)
         size: int = type.size  # type: ignore[attr-defined]
         blank = [None] * size
@@ -96,7 +96,7 @@ class StructColumn(Column):
     type: Struct
 
     @classmethod
-    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Column:
+    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Self:
         values = list(values)
         names = [member.name for member in type.children]
         for value in values:
@@ -111,7 +111,7 @@ class StructColumn(Column):
     @classmethod
     def from_members(
         cls, type: DataType[Any], members: Sequence[Column], length: int, mask: bytes | None = None
-    ) -> Any:
+    ) -> Self:
         """A column of a column for each member, and their mask."""
         null_count, bitmap = validity(mask, length)
         return cls(type, length, null_count, [bitmap], members)
@@ -141,10 +141,10 @@ class MapColumn(ListColumn):
     """Maps. Python values are lists of pairs: keys need not differ, and need not be hashable."""
 
     __slots__ = ()
-    type: Map  # type: ignore[assignment]
+    type: Map
 
     @classmethod
-    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Column:
+    def from_values(cls, type: DataType[Any], values: Iterable[Any]) -> Self:
         values = list(values)
         maps = [list(value.items()) if isinstance(value, Mapping) else list(value or ()) for value in values]
         entries = type.children[0]
@@ -168,4 +168,4 @@ class MapColumn(ListColumn):
     def _values(self) -> list[Any]:
         pairs = list(zip(self.keys.to_list(), self.values.to_list(), strict=True))
         offsets = self.offsets.tolist()
-        return [pairs[start:stop] for start, stop in zip(offsets, offsets[1:])]
+        return [pairs[start:stop] for start, stop in pairwise(offsets)]

@@ -102,7 +102,8 @@ class _Call:
         key, dictionary = self._harness._dictionaries[lookup.dictionary]
         values = dict(zip(dictionary[key], dictionary[lookup.field.name], strict=True))
         values.pop(None, None)
-        return lookup.type.of([values.get(key) for key in self._table[lookup.key]])
+        joined: Column = lookup.type.of([values.get(key) for key in self._table[lookup.key]])
+        return joined
 
     def apply(self, plan: Plan, outputs: Outputs) -> Run:
         processed, rows = outputs.to_contract(), self._table.rows
