@@ -10,9 +10,9 @@ from componentize_py_types import Err
 
 from gristmill import native
 from gristmill.contract import wit
-from gristmill.errors import ContractError, Failure
-from gristmill.place import describe
-from gristmill.sealed import SealedError, seal
+from gristmill.errors import Failure
+from gristmill.place import explain
+from gristmill.sealed import seal
 from gristmill.transform import Transform as Base
 from gristmill.transform import exported
 
@@ -32,25 +32,20 @@ class Transform:
         try:
             return native.plan(_KIND, setup)
         except BaseException as error:
-            # There are no rows yet, so that an exception may speak.
-            _fail(error, f"{describe(error)}: {error}")
+            _fail(error)
 
     def process(self, setup: Any, batch: Any) -> Any:
         try:
             return native.process(_KIND, setup, batch)
         except BaseException as error:
-            _fail(error, describe(error))
+            _fail(error)
 
 
-def _fail(error: BaseException, message: str) -> NoReturn:
-    match error:
-        case Failure():
-            failure = wit.Failure(error.code, error.message[:MESSAGE_MAX])
-        case ContractError() | SealedError():
-            failure = wit.Failure("exception", f"{describe(error)}: {error}"[:MESSAGE_MAX])
-        case _:
-            failure = wit.Failure("exception", message[:MESSAGE_MAX])
-    raise Err(failure) from None
+def _fail(error: BaseException) -> NoReturn:
+    code, message = ("exception", explain(error, _KIND))
+    if isinstance(error, Failure):
+        code, message = error.code, error.message
+    raise Err(wit.Failure(code, message[:MESSAGE_MAX])) from None
 
 
 _KIND = _only()

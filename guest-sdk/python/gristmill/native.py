@@ -23,13 +23,8 @@ def plan(kind: type[Transform], setup: Any) -> Any:
     return prepare(kind, setup)[1].to_contract()
 
 
-def call(kind: type[Transform], setup: Any, batch: Any) -> Outputs:
-    """What a transform gives for one batch, not yet checked."""
+def process(kind: type[Transform], setup: Any, batch: Any) -> Any:
     transform, plan = prepare(kind, setup)
     outputs = Outputs(plan, batch.rows)
     transform.process(Batch.from_contract(plan, batch), outputs)
-    return outputs
-
-
-def process(kind: type[Transform], setup: Any, batch: Any) -> Any:
-    return call(kind, setup, batch).to_contract()
+    return outputs.to_contract()

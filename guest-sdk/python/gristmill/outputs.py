@@ -46,8 +46,6 @@ class Outputs:
         """Rows of the input."""
         self.rejects: dict[int, Reject] = {}
         self.messages: list[str] = []
-        self.exceptions: list[tuple[int, Exception]] = []
-        """Rows that a `RowTransform` ended with an exception: for tests, since a reject does not say its message."""
         self.pending = [Pending(output) for output in plan.outputs]
 
     def set(self, handle: Out[C], values: C | Iterable[Any]) -> None:

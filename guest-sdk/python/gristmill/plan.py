@@ -193,10 +193,15 @@ class Plan:
             raise Failure("missing-column", f"the input has no column `{name}`; it has {names}")
         return field
 
+    def require(self, column: str, kind: Kind[Any]) -> Field:
+        """Checks an input column as `read` does, without reading it: for one that is forwarded or a look-up's key."""
+        field = self.input_field(column)
+        _check(field, column, kind)
+        return field
+
     def _read(self, source: Source, field: Field, label: str, kind: Any) -> In[Any]:
-        if kind is not None and not accepts(kind, field.type):
-            wanted = getattr(kind, "name", kind) if isinstance(kind, type) else kind
-            raise Failure("wrong-type", f"column `{label}` is {field.type}, not {wanted}")
+        if kind is not None:
+            _check(field, label, kind)
         for place, read in enumerate(self.reads):
             if read.source == source:
                 return In(place)
@@ -209,3 +214,9 @@ class Plan:
             lookups=[wit.Lookup(lookup.dictionary, lookup.key, lookup.field.name) for lookup in self.lookups],
             outputs=[output.to_contract() for output in self.outputs],
         )
+
+
+def _check(field: Field, label: str, kind: Kind[Any]) -> None:
+    if not accepts(kind, field.type):
+        wanted = kind.name if isinstance(kind, type) else kind
+        raise Failure("wrong-type", f"column `{label}` is {field.type}, not {wanted}")

@@ -10,13 +10,9 @@ from gristmill.batch import Batch
 from gristmill.columns import Column
 from gristmill.errors import Failure, Reject
 from gristmill.outputs import Operation, Outputs
-from gristmill.place import describe
 from gristmill.plan import Output
 from gristmill.transform import Transform
 from gristmill.types import Field
-
-EXCEPTIONS_MAX = 16
-"""Rows of a batch that may end with an exception before it is the transform that is at fault."""
 
 
 class Row(Mapping[str, Any]):
@@ -54,11 +50,7 @@ class Row(Mapping[str, Any]):
 
 
 class RowTransform(Transform):
-    """A transform that sees one row at a time.
-
-    An exception other than `Reject` and `Failure` rejects its row with the code `exception`; where more than a few
-    rows of a batch do so, or all of them, the call fails with that code.
-    """
+    """A transform that sees one row at a time."""
 
     @abstractmethod
     def row(self, row: Row, out: RowOutputs) -> None:
@@ -79,14 +71,6 @@ class RowTransform(Transform):
             except Reject as reject:
                 out.take_back(mark)
                 outputs.reject(index, reject)
-            except Failure:
-                raise
-            except Exception as error:
-                out.take_back(mark)
-                outputs.exceptions.append((index, error))
-                if len(outputs.exceptions) > EXCEPTIONS_MAX or len(outputs.exceptions) == batch.rows:
-                    raise
-                outputs.reject(index, Reject("exception", describe(error)))
         out.finish()
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 SDK = Path(__file__).parents[1]
 
 PROJECT = """
-import os, sys, time
+import json, os, sys, time
 from gristmill import *
 
 TABLE = open(__file__).read()
@@ -29,6 +29,8 @@ class Named(Transform):
         print("to nobody")
         match self.mode:
             case "values": int("secret")
+            case "raises": raise ValueError("asked to raise")
+            case "library": json.loads("secret")
             case "failure": raise Failure("no-good", "said aloud" * 1000)
             case "clock": time.time()
             case "file": open("/etc/hostname")
@@ -73,19 +75,21 @@ class ComponentTest(unittest.TestCase):
             "fine": "[b'', b'\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00']",
             "plan": "exception ValueError at transform.py:12 in plan: said aloud",
             "values": "exception ValueError at transform.py:20 in process",
-            "clock": "exception SealedError at transform.py:22 in process: time.time: a transform has no clock",
-            "file": "exception SealedError at transform.py:23 in process: open: a transform has no files",
-            "random": "exception SealedError at transform.py:24 in process: os.urandom: "
+            "raises": "exception ValueError at transform.py:21 in process: asked to raise",
+            "clock": "exception SealedError at transform.py:24 in process: time.time: a transform has no clock",
+            "file": "exception SealedError at transform.py:25 in process: open: a transform has no files",
+            "random": "exception SealedError at transform.py:26 in process: os.urandom: "
             "a transform has no random numbers",
-            "exit": "exception SystemExit at transform.py:25 in process",
-            "deep": "exception RecursionError at transform.py:26 in <lambda>",
+            "exit": "exception SystemExit at transform.py:27 in process",
+            "deep": "exception RecursionError at transform.py:28 in <lambda>",
         }
-        run = self.run_modes(PROJECT, *expected, "unset", "failure")
+        run = self.run_modes(PROJECT, *expected, "unset", "failure", "library")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(run.stderr, "")
         answers = json.loads(run.stdout)
         for mode, answer in expected.items():
             self.assertEqual(answers[mode], answer)
+        self.assertEqual(answers["library"], "exception JSONDecodeError at transform.py:22 in process")
         self.assertRegex(answers["unset"], "^exception ContractError.*column `out` of output `records` was not set$")
         self.assertTrue(answers["failure"].startswith("no-good said aloud"))
         self.assertEqual(len(answers["failure"]), len("no-good ") + 1000, "messages are bounded")

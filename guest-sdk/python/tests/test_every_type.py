@@ -235,6 +235,10 @@ class ValuesTest(unittest.TestCase):
         with self.assertRaises(OverflowError):
             Decimal128(38, 0).from_unscaled([10**38])
 
+    def test_decimals_are_not_rounded(self) -> None:
+        most = Decimal128(38, 10).from_unscaled([10**38 - 1])[0]
+        self.assertEqual(Decimal128(38, 10).of([-most]).unscaled(), [1 - 10**38])
+
     def test_texts_behind_nulls_need_not_be_utf8(self) -> None:
         column = Utf8().from_pieces(["é".encode(), b"\xff"], b"\x01\x00")
         check_column("x", column)

@@ -98,6 +98,8 @@ class PlanTest(unittest.TestCase):
             ("missing-column", lambda setup, plan: plan.output("records").forward("nome")),
             ("wrong-type", lambda setup, plan: plan.read("name", Int64)),
             ("wrong-type", lambda setup, plan: plan.read("price", Decimal128(9, 3))),
+            ("wrong-type", lambda setup, plan: plan.require("price", Decimal128(9, 3))),
+            ("missing-column", lambda setup, plan: plan.require("nome", Utf8)),
             ("wrong-type", lambda setup, plan: plan.read_lookup(plan.lookup("names", "name", "title"), Float64)),
             ("missing-dictionary", lambda setup, plan: plan.lookup("nomes", "name", "title")),
             ("missing-column", lambda setup, plan: plan.lookup("names", "name", "titel")),
@@ -116,6 +118,7 @@ class PlanTest(unittest.TestCase):
         def plan(self: Any, setup: Setup, plan: Plan) -> None:
             setup.require_stage(Stage.NORMALIZE)
             setup.require_keys("known", "other")
+            plan.require("id", Int64)
             plan.output("records").forward("id")
 
         self.assertEqual(harness().run(made(plan), table()).output()["id"], [1, 2, 3])

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 # Wide enough for every decimal256; a result that would have to be rounded is an error.
 _EXACT = decimal.Context(prec=200, traps=[decimal.Inexact, decimal.InvalidOperation])
+# Python rounds every result, even that of a minus sign, to 28 digits: fewer than a column may have.
+DIGITS = 76
+decimal.DefaultContext.prec = DIGITS
+decimal.getcontext().prec = DIGITS
 _LOW = (1 << 64) - 1
 
 

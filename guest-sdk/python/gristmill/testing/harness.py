@@ -11,7 +11,6 @@ from gristmill import native
 from gristmill.columns import Column
 from gristmill.contract import wit
 from gristmill.errors import Reject
-from gristmill.outputs import Outputs
 from gristmill.plan import Output, Plan, Source
 from gristmill.schema import read_columns, write_columns, write_field
 from gristmill.testing.check import BrokenContract, check_column
@@ -33,8 +32,6 @@ class Run:
     rejects: list[tuple[int, Reject]]
     """Input row and reject, in the order given."""
     messages: list[str]
-    exceptions: list[tuple[int, Exception]]
-    """Row and exception of the rejects with the code `exception`."""
 
     def output(self, name: str = "records") -> Table:
         return self.outputs[name]
@@ -71,7 +68,7 @@ class Harness:
             raise BrokenContract("two plans of the same setup differ")
         columns = [call.source(plan, read.source) for read in plan.reads]
         batch = wit.Batch(table.rows, write_columns(columns))
-        return call.apply(plan, native.call(transform, setup, batch))
+        return call.apply(plan, native.process(transform, setup, batch))
 
     def setup(self, table: Table) -> Any:
         """What the runner gives to `plan` and `process`."""
@@ -105,13 +102,13 @@ class _Call:
         joined: Column = lookup.type.of([values.get(key) for key in self._table[lookup.key]])
         return joined
 
-    def apply(self, plan: Plan, outputs: Outputs) -> Run:
-        processed, rows = outputs.to_contract(), self._table.rows
+    def apply(self, plan: Plan, processed: Any) -> Run:
+        rows = self._table.rows
         if any(not 0 <= reject.row < rows for reject in processed.rejects):
             raise BrokenContract(f"a reject beyond the {rows} rows")
         if len(processed.outputs) != len(plan.outputs):
             raise BrokenContract(f"{len(processed.outputs)} outputs, the plan has {len(plan.outputs)}")
-        run = Run({}, {}, {}, [], processed.messages, outputs.exceptions)
+        run = Run({}, {}, {}, [], processed.messages)
         for reject in processed.rejects:
             run.rejects.append((reject.row, Reject(reject.code, reject.message, reject.field)))
         for output, raw in zip(plan.outputs, processed.outputs, strict=True):
