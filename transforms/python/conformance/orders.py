@@ -4,6 +4,7 @@ from array import array
 from itertools import chain, repeat
 
 from gristmill import Batch, Int32, Int64, Operation, Outputs, Plan, Reject, TextColumn, Utf8, list_of
+
 from text import fold
 
 

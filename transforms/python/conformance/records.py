@@ -39,6 +39,7 @@ from gristmill import (
     list_of,
     struct_of,
 )
+
 from text import fold
 
 MONEY = Decimal128(38, 10)

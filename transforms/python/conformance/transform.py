@@ -1,6 +1,7 @@
 """The transform that every SDK implements; its rules are in `tests/conformance/README.md`."""
 
 from gristmill import Batch, Failure, Outputs, Plan, Setup, Stage, Transform, export
+
 from orders import Orders
 from records import Records
 from same import Same

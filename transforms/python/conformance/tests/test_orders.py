@@ -5,6 +5,7 @@ from typing import Any
 
 from gristmill import Failure, Int32, Int64, Stage, Utf8, list_of
 from gristmill.testing import Harness, Run, Table
+
 from transform import Conformance
 
 CODES = Table.of(code=(Utf8, ["AT"]), name=(Utf8, ["Austria"]), weight=(Int64, [9]))
@@ -18,7 +19,9 @@ def run(**columns: Any) -> Run:
         "quantity": (Int32, [1, 2, None, 0, -1]),
     } | columns
     kept = {name: column for name, column in table.items() if column is not None}
-    return Harness(Stage.MAP, dictionaries={"codes": ("code", CODES)}).run(Conformance, Table.of(**kept), [0, 1, 2, 0, 1])
+    return Harness(Stage.MAP, dictionaries={"codes": ("code", CODES)}).run(
+        Conformance, Table.of(**kept), [0, 1, 2, 0, 1]
+    )
 
 
 class OrdersTest(unittest.TestCase):

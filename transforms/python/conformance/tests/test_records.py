@@ -22,6 +22,7 @@ from gristmill import (
     struct_of,
 )
 from gristmill.testing import Harness, Run, Table
+
 from transform import Conformance
 
 MONEY = Decimal128(38, 10)
