@@ -5,6 +5,7 @@ import random
 import struct
 import unittest
 from collections.abc import Callable
+from itertools import accumulate
 
 from gristmill import bits, lanes
 
@@ -70,7 +71,7 @@ class LanesTest(unittest.TestCase):
                 lanes.sums(packed(left, width), packed(right, width), width),
                 packed([a + b for a, b in zip(left, right, strict=True)], width),
             )
-            for most in (half - 1, half // 3, 0):
+            for most in (half - 1, half // 3, 1, 0):
                 sums, places = lanes.sums_within(packed(left, width), packed(right, width), most, width)
                 totals = [a + b for a, b in zip(left, right, strict=True)]
                 self.assertEqual(sums, packed(totals, width))
@@ -85,6 +86,22 @@ class LanesTest(unittest.TestCase):
             self.assertEqual(list(mask), [int(a >= b) for a, b in zip(left, right, strict=True)])
 
         self.each(check)
+
+    def test_what_is_not_zero(self) -> None:
+        def check(width: int, left: list[int], right: list[int], source: random.Random) -> None:
+            values = [source.choice([0, value]) for value in left]
+            self.assertEqual(list(lanes.nonzero(packed(values, width), width)), [int(value != 0) for value in values])
+
+        self.each(check)
+
+    def test_lengths_of_offsets(self) -> None:
+        def check(width: int, left: list[int], right: list[int], source: random.Random) -> None:
+            lengths = [source.randrange(1000) for _ in left]
+            offsets = packed(list(accumulate(lengths, initial=0)), width)
+            self.assertEqual(lanes.differences(offsets, width), packed(lengths, width))
+
+        self.each(check)
+        self.assertEqual(lanes.differences(b""), b"")
 
     def test_finite_floats(self) -> None:
         inf, nan, most = float("inf"), float("nan"), 1.7976931348623157e308

@@ -106,8 +106,8 @@ class Code(Part):
 class Text(Part):
     reject = Reject("refused", "the text asks to be refused", "text")
     # 1 for an empty text, 2 for others.
-    states = bytes([1] + [2] * 255)
-    all_bits = bytes([0] + [255] * 255)
+    states = bytes([1, 2]) + bytes(254)
+    all_bits = bytes([0, 255]) + bytes(254)
 
     def __init__(self, plan: Plan, records: Output) -> None:
         self.given = plan.read("text", Utf8)
@@ -120,7 +120,7 @@ class Text(Part):
         if places(text, b"raise"):
             raise RuntimeError("asked to raise")
         self.rejected = places(text, b"reject")
-        states = bytes(map(bool, text.lengths())).translate(self.states)
+        states = lanes.nonzero(lanes.differences(text.buffers[1]), 4).translate(self.states)
         if mask is not None:
             states = bits.both(states, mask.translate(self.all_bits)) or b""
         return [(self.text, text), (self.state, UInt8().from_buffer(states))]

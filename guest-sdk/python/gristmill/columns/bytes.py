@@ -5,9 +5,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise
-from operator import sub
 from typing import TYPE_CHECKING, Any, Self
 
+from gristmill import lanes
 from gristmill.columns.base import Column, Run, mask_of, validity
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ class OffsetColumn(Column):
 
     def lengths(self) -> list[int]:
         """The length of each value: bytes of texts and byte strings, items of lists. Anything where it is null."""
-        offsets = self.offsets.tolist()
-        return list(map(sub, offsets[1:], offsets))
+        lengths = lanes.differences(self.buffers[1], 4 if self.type.offset_code == "i" else 8)
+        return memoryview(lengths).cast(self.type.offset_code).tolist()  # type: ignore[call-overload, no-any-return]
 
     def _pick_inner(self, runs: Sequence[Run]) -> tuple[bytes, list[Run]]:
         """New offsets, and the runs of bytes or items."""
@@ -156,4 +156,5 @@ class FixedSizeBinaryColumn(Column):
 
 def offset_buffer(code: str, lengths: Iterable[int]) -> bytes:
     """Offsets from lengths. Raises OverflowError where 32 bits do not reach."""
-    return array(code, accumulate(lengths, initial=0)).tobytes()
+    # By way of a list, whose length an array knows in advance.
+    return array(code, list(accumulate(lengths, initial=0))).tobytes()
