@@ -10,6 +10,8 @@ Numbers are signed unless it says otherwise, and results wrap, as those of the p
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 
 def add(values: bytes, addend: int, width: int = 8) -> tuple[bytes, list[int]]:
     """`value + addend`, wrapped, and the places where it does not fit. The addend fits the width."""
@@ -25,8 +27,13 @@ def sums(left: bytes, right: bytes, width: int = 8) -> bytes:
 
 def sums_within(left: bytes, right: bytes, most: int, width: int = 8) -> tuple[bytes, list[int]]:
     """`left + right`, wrapped, and the places where it is not within `-most..most`. The most fits the width."""
-    ones, size = _ones(len(left) // width, width), len(left)
-    total, overflows = _sum(_number(left), _number(right), size, width)
+    first, second, size = _number(left), _number(right), len(left)
+    ones = _ones(size // width, width)
+    total, overflows = _sum(first, second, size, width)
+    # Two values below half the most cannot reach it: what most columns hold is found out at half the price.
+    half_bits = most.bit_length() - 2
+    if half_bits > 0 and _below(first, half_bits, ones, width) and _below(second, half_bits, ones, width):
+        return total.to_bytes(size, "little"), []
     above = ~_at_least(ones * most, total, size, width)
     below = ~_at_least(total, ones * (-most & _most(width)), size, width)
     beyond = (overflows | above | below) & _signs(size, width)
@@ -61,7 +68,7 @@ def nonzero(values: bytes, width: int = 8) -> bytes:
     """A mask of 1 where a value is not 0."""
     whole, signs = _number(values), _signs(len(values), width)
     # A lane without its highest bit carries into it unless it is 0.
-    rest = signs - (signs >> (8 * width - 1))
+    rest = signs - _ones(len(values) // width, width)
     return _mask(((whole & rest) + rest | whole) & signs, len(values), width)
 
 
@@ -89,29 +96,36 @@ def _number(values: bytes) -> int:
     return int.from_bytes(values, "little")
 
 
+@lru_cache(maxsize=8)
 def _ones(count: int, width: int) -> int:
-    """A 1 in each lane."""
+    """A 1 in each lane. The columns of a batch are as long as each other."""
     return int.from_bytes((b"\x01" + bytes(width - 1)) * count, "little")
 
 
 def _signs(size: int, width: int) -> int:
     """The highest bit of each lane."""
-    return int.from_bytes((bytes(width - 1) + b"\x80") * (size // width), "little")
+    return _ones(size // width, width) << (8 * width - 1)
 
 
 def _sum(left: int, right: int, size: int, width: int) -> tuple[int, int]:
     """Wrapped sums, and the sign bits of the lanes that overflow."""
     signs = _signs(size, width)
-    rest = signs ^ ((1 << 8 * size) - 1)
+    rest = signs - _ones(size // width, width)
     different = left ^ right
     total = (left & rest) + (right & rest) ^ different & signs
     return total, (total ^ left) & (total ^ right) & signs
 
 
+def _below(values: int, bits: int, ones: int, width: int) -> bool:
+    """Whether all values lie between -2^bits and 2^bits: then the bits above are all like the sign."""
+    above = (1 << 8 * width) - (1 << bits + 1)
+    return not (values ^ values << 1) & ones * above
+
+
 def _at_least(left: int, right: int, size: int, width: int) -> int:
     """The sign bits of the lanes where `left >= right`."""
     signs = _signs(size, width)
-    rest = signs ^ ((1 << 8 * size) - 1)
+    rest = signs - _ones(size // width, width)
     # Of lanes of the same sign, the bit stays where nothing had to be borrowed from it.
     kept = (left & rest | signs) - (right & rest)
     different = left ^ right

@@ -79,6 +79,15 @@ class LanesTest(unittest.TestCase):
 
         self.each(check)
 
+    def test_sums_of_values_far_from_the_most(self) -> None:
+        for width, most in [(8, 2**63 - 1), (16, 10**38 - 1), (8, 1000), (8, 7), (8, 1)]:
+            half = 1 << (most.bit_length() - 1)
+            for edge in (half // 2, half // 2 - 1, most // 2, most // 2 + 1, most):
+                for left, right in [(edge, edge), (-edge, -edge), (edge, -edge), (0, -edge)]:
+                    sums, places = lanes.sums_within(packed([1, left], width), packed([-1, right], width), most, width)
+                    self.assertEqual(sums, packed([0, left + right], width))
+                    self.assertEqual(places, [1] if abs(left + right) > most else [], (width, most, left, right))
+
     def test_comparisons(self) -> None:
         def check(width: int, left: list[int], right: list[int], source: random.Random) -> None:
             right = [a if source.randrange(3) == 0 else b for a, b in zip(left, right, strict=True)]

@@ -147,8 +147,7 @@ class Amount(Part):
         more = int.from_bytes(lanes.at_least(amount.buffer, fee.buffer, 16), "little")
         less = int.from_bytes(lanes.at_least(fee.buffer, amount.buffer, 16), "little")
         orders = (more | less << 1).to_bytes(batch.rows, "little").translate(self.orders)
-        digits = [f"{value:011d}" if value >= 0 else f"{value:012d}" for value in amount.values]
-        texts = [f"{text[:-10]}.{text[-10:]}" for text in digits]
+        texts = amount_texts(amount.values)
         return [
             (self.total, MONEY.from_buffer(totals, mask)),
             (self.negated, MONEY.from_buffer(lanes.negated(amount.buffer, 16), amount.mask())),
@@ -257,6 +256,20 @@ class Visits(Part):
 
     def columns(self, batch: Batch) -> list[tuple[Out[Any], Column]]:
         return [(self.visits, batch[self.given])]
+
+
+def amount_texts(values: list[int]) -> list[str]:
+    """Unscaled numbers with ten places."""
+    return [
+        # Long ones have their digits before the point.
+        text[:-10] + "." + text[-10:] if len(text) > 11 else short_amount(text)
+        for text in map(str, values)
+    ]
+
+
+def short_amount(text: str) -> str:
+    padded = text.zfill(12 if text[0] == "-" else 11)
+    return padded[:-10] + "." + padded[-10:]
 
 
 def places(column: TextColumn, text: bytes) -> list[int]:
