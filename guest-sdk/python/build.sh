@@ -21,11 +21,11 @@ trap 'rm -rf "$work"' EXIT
 copy() { # FROM TO PATTERN...: the files of a folder but for those of the patterns
     local from=$1 to=$2 without=()
     shift 2
-    for pattern in "$@" './.*' '*/__pycache__/*' '*.wasm'; do without+=(-not -path "$pattern"); done
+    for pattern in "$@" '*/.*' '*/__pycache__/*' '*.wasm'; do without+=(-not -path "$pattern"); done
     mkdir -p "$to"
     (cd "$from" && find . -type f "${without[@]}" -print0 | tar --null -T - -cf -) | tar -xf - -C "$to"
 }
-copy "$project" "$work/app" './tests/*' './cases/*' './vendor/*' './*.md'
+copy "$project" "$work/app" './tests/*' './cases/*' './vendor/*' '*.md'
 copy "$sdk/gristmill" "$work/sdk/gristmill" './testing/*'
 copy "$sdk/wit" "$work/wit"
 mkdir -p "$work/packages"

@@ -7,7 +7,7 @@ from gristmill.errors import ContractError, Failure, Reject
 from gristmill.outputs import Operation, Outputs
 from gristmill.plan import In, Lookup, Out, Output, Plan
 from gristmill.rows import Row, RowOutputs, RowTransform
-from gristmill.setup import Dictionary, Setup
+from gristmill.setup import Dictionary, Setup, Stage
 from gristmill.transform import Transform, export
 from gristmill.types import (
     Binary,
@@ -34,7 +34,6 @@ from gristmill.types import (
     List,
     Map,
     Null,
-    Stage,
     Struct,
     Time32,
     Time64,

@@ -26,3 +26,10 @@ class Reject(Exception):
 
 class ContractError(Exception):
     """The transform's own mistake: columns of unequal length, nulls in a required column. Never says a value."""
+
+
+class UnknownColumnError(ContractError, KeyError):
+    """A row was asked for a column that the plan does not have."""
+
+    # That of KeyError would quote it.
+    __str__ = Exception.__str__

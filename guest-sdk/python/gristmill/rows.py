@@ -8,7 +8,7 @@ from typing import Any
 
 from gristmill.batch import Batch
 from gristmill.columns import Column
-from gristmill.errors import Failure, Reject
+from gristmill.errors import Reject, UnknownColumnError
 from gristmill.outputs import Operation, Outputs
 from gristmill.plan import Output
 from gristmill.transform import Transform
@@ -30,11 +30,15 @@ class Row(Mapping[str, Any]):
         self._cells: Sequence[Any] = ()
 
     def __getitem__(self, column: str) -> Any:
-        return self._cells[self._places[column]]
+        try:
+            return self._cells[self._places[column]]
+        except KeyError:
+            names = ", ".join(self._places)
+            raise UnknownColumnError(f"the plan reads no column `{column}`; it reads {names}") from None
 
     def require(self, column: str) -> Any:
         """The value; where it is null the row is rejected with `missing-value`."""
-        value = self._cells[self._places[column]]
+        value = self[column]
         if value is None:
             raise _missing(column)
         return value
@@ -100,10 +104,10 @@ class RowOutputs:
         `operation` is what the row does to the target: that of its input row where it is not given.
         """
         pending = self._pending[output.place]
-        cells = cells if cells is not None else {}
+        cells = {} if cells is None else dict(cells)
         if not cells.keys() <= pending.names:
             name = next(name for name in cells if name not in pending.names)
-            raise Failure("wrong-column", f"the plan of output `{output.name}` computes no column `{name}`")
+            raise UnknownColumnError(f"the plan of output `{output.name}` computes no column `{name}`")
         pending.selection.append(self._row)
         pending.rows.append(cells)
         pending.operations.append(operation)

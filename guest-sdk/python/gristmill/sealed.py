@@ -19,8 +19,6 @@ CLOCKS = (
     "perf_counter_ns",
     "process_time",
     "process_time_ns",
-    "localtime",
-    "gmtime",
     "sleep",
 )
 FILES = ("open", "stat", "lstat", "listdir", "scandir", "mkdir", "remove", "rename")

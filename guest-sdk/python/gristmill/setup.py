@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import enum
 import json
 from dataclasses import dataclass
 from typing import Any, Self
 
 from gristmill.errors import Failure
 from gristmill.schema import read_fields
-from gristmill.types import Field, Stage
+from gristmill.types import Field
+
+
+class Stage(enum.Enum):
+    """What a transform is used for."""
+
+    NORMALIZE = "normalize"
+    MIGRATE = "migrate"
+    MAP = "map"
 
 
 @dataclass(frozen=True)

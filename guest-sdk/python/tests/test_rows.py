@@ -6,8 +6,8 @@ from typing import Any
 
 from gristmill import (
     Boolean,
+    ContractError,
     Decimal128,
-    Failure,
     Float64,
     Int16,
     Int32,
@@ -53,6 +53,8 @@ class Orders(RowTransform):
             int(name)
         if name == "refuse":
             raise Reject("refused", "the name asks for it", "name")
+        if name == "ask":
+            row.require("nome")
         if name == "wrong":
             out.write(self.records, {"nome": name})
         cells: dict[str, Any] = {"name": name.strip(), "cents": row.get("cents")}
@@ -114,10 +116,25 @@ class RowsTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "crash"):
             run(["ann", "crash"])
 
-    def test_a_column_that_the_plan_does_not_compute(self) -> None:
-        with self.assertRaises(Failure) as raised:
+    def test_columns_that_the_plan_does_not_have(self) -> None:
+        with self.assertRaisesRegex(ContractError, "^the plan of output `records` computes no column `nome`$"):
             run(["wrong", "ann"])
-        self.assertEqual(raised.exception.code, "wrong-column")
+        with self.assertRaisesRegex(ContractError, "^the plan reads no column `nome`; it reads id, .*, rates.rate$"):
+            run(["ask", "ann"])
+
+    def test_cells_are_those_of_the_call(self) -> None:
+        class Twice(RowTransform):
+            def plan(self, setup: Setup, plan: Plan) -> None:
+                self.records = plan.output("records")
+                self.records.compute("line", UInt8)
+
+            def row(self, row: Row, out: RowOutputs) -> None:
+                cells = {}
+                for line in range(2):
+                    cells["line"] = line
+                    out.write(self.records, cells)
+
+        self.assertEqual(Harness(Stage.NORMALIZE).run(Twice, Table.of(id=(Int32, [5]))).output()["line"], [0, 1])
 
     def test_a_row_is_a_mapping(self) -> None:
         seen: list[dict[str, Any]] = []

@@ -13,10 +13,11 @@ from gristmill.contract import wit
 from gristmill.errors import Reject
 from gristmill.plan import Output, Plan, Source
 from gristmill.schema import read_columns, write_columns, write_field
+from gristmill.setup import Stage
 from gristmill.testing.check import BrokenContract, check_column
 from gristmill.testing.table import Table
 from gristmill.transform import Transform
-from gristmill.types import Stage, UInt8
+from gristmill.types import UInt8
 
 
 @dataclass(frozen=True)
