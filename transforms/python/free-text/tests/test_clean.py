@@ -23,7 +23,12 @@ class CleanTest(unittest.TestCase):
     def test_markup_and_entities(self) -> None:
         self.assertEqual(
             self.cleaned(
-                "<p>Caf&eacute; &amp; <B class='x'>bar</B>!</p><br/>", "a < b > c", "<3 you", "<!-- x --> y", "ends &am", "p;"
+                "<p>Caf&eacute; &amp; <B id='x'>bar</B>!</p><br>",
+                "a < b > c",
+                "<3 you",
+                "<!-- x --> y",
+                "ends &am",
+                "p;",
             ),
             ["Caf\u00e9 & bar!", "a < b > c", "<3 you", "y", "ends &am", "p;"],
         )
