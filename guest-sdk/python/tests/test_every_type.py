@@ -204,6 +204,7 @@ class ValuesTest(unittest.TestCase):
             (FixedSizeList(Field("item", Int8()), 2), [1], OverflowError),
             (PLACE, {"town": "x"}, TypeError),
             (Date32(), "2024-01-01", TypeError),
+            (Date32(), dt.datetime(2024, 1, 1), TypeError),
             (Timestamp(TimeUnit.SECOND, "UTC"), dt.datetime(2024, 1, 1), TypeError),
             (Timestamp(TimeUnit.SECOND), dt.datetime(2024, 1, 1, tzinfo=dt.UTC), TypeError),
         ]:

@@ -119,6 +119,8 @@ class Duration(_UnitType):
 
 
 def _days(value: dt.date) -> int:
+    if isinstance(value, dt.datetime):
+        raise TypeError("a date with a time of day")
     return value.toordinal() - _EPOCH_DAY
 
 
