@@ -7,7 +7,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
-tools=${GRISTMILL_TOOLS:-$HOME/.cache/gristmill/tools}
 
 setup() {
     for script in guest-sdk/*/setup.sh; do
@@ -36,24 +35,23 @@ quietly() {
     fi
 }
 
-test_go() { (cd "$1" && PATH="$tools/go-1.27.3/bin:$PATH" GOFLAGS=-mod=mod GOWORK=off GOPROXY=off go test ./...); }
-test_python() { (cd "$1" && PYTHONPATH="$root/guest-sdk/python" python3 -m unittest discover -q -s tests -t .); }
-
+# One project after the other, each with its language's own runner.
 unit_tests() {
-    for sdk in guest-sdk/*/; do
-        local language=$(basename "$sdk")
-        [ "$language" = rust ] && continue
-        local of_sdk=$sdk
-        [ "$language" = c ] && of_sdk=guest-sdk/c/tests
-        for project in "$of_sdk" transforms/"$language"/*/; do
-            echo "testing $project"
-            if [ -x "$sdk/test.sh" ]; then
-                quietly bash "$sdk/test.sh" "$project"
-            else
-                quietly "test_$language" "$project"
-            fi
-        done
+    local project
+    quietly bash transforms/go/test.sh
+    for project in guest-sdk/c/tests transforms/c/*/; do
+        quietly bash guest-sdk/c/test.sh "$project"
     done
+    for project in guest-sdk/zig/tests transforms/zig/*/; do
+        quietly bash guest-sdk/zig/test.sh "$project"
+    done
+    for project in guest-sdk/typescript transforms/typescript/*/ transforms/javascript/*/; do
+        quietly bash guest-sdk/typescript/test.sh "$project"
+    done
+    for project in guest-sdk/python transforms/python/*/; do
+        quietly env -C "$project" PYTHONPATH="$root/guest-sdk/python" python3 -m unittest discover -q -s tests -t .
+    done
+    echo "unit tests of all languages pass"
 }
 
 case ${1:-} in

@@ -17,6 +17,7 @@
 //! messages = ["1 row was late"]  # compared where stated
 //! poison = [3]                   # input rows on which the transform breaks, alone
 //! fails = "bad-config"           # the failure that plan or process must end with
+//! deadline_seconds = 60          # instead of the 10 that a call has
 //! generate = { rows = 1000, seed = 1, values = { name = ["a", "b"] } }
 //! ```
 //!
@@ -36,6 +37,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Name of the file that says how cases are run.
 const MANIFEST: &str = "cases.toml";
@@ -62,6 +64,7 @@ pub struct Case {
     pub(super) fails: Option<String>,
     pub(super) messages: Option<Vec<String>>,
     pub(super) poison: Vec<u32>,
+    pub(super) deadline: Option<Duration>,
 }
 
 /// Where the input rows come from.
@@ -91,6 +94,7 @@ struct Settings {
     fails: Option<String>,
     messages: Option<Vec<String>>,
     poison: Vec<u32>,
+    deadline_seconds: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize)]
@@ -291,6 +295,7 @@ impl Case {
             fails: settings.fails,
             messages: settings.messages,
             poison: settings.poison,
+            deadline: settings.deadline_seconds.or(defaults.deadline_seconds).map(Duration::from_secs),
             name,
         })
     }

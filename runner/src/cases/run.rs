@@ -5,7 +5,7 @@ use super::manifest::{Case, Folder, Rows};
 use super::write::reject_line;
 use super::{generate, input};
 use crate::content::digest_outputs;
-use crate::host::{Component, Fault, Host, PlanError, Reject, RejectKind, Selection, StageOutput, StageRows};
+use crate::host::{Component, Fault, Host, HostLimits, PlanError, Reject, RejectKind, Selection, StageOutput, StageRows};
 use arrow::array::{BinaryArray, RecordBatch, UInt8Array};
 use gristmill_core::digest::Digest;
 use std::time::{Duration, Instant};
@@ -45,6 +45,10 @@ pub fn input(case: &Case) -> Result<(RecordBatch, UInt8Array), String> {
 
 pub(super) fn run(host: &Host, component: &Component, folder: &Folder, case: &Case) -> Result<Made, String> {
     let (rows, operations) = input(case)?;
+    let host = match case.deadline {
+        Some(deadline) => &host.with_limits(HostLimits { deadline, ..*host.limits() }).map_err(|e| e.to_string())?,
+        None => host,
+    };
     let clock = Instant::now();
     let made = |rows_made| Made { input_rows: rows.num_rows(), rows: rows_made, elapsed: clock.elapsed() };
     let planned = match host.plan(component, case.stage, &case.config_json, &rows.schema(), folder.dictionaries()) {

@@ -18,7 +18,7 @@ pub(super) fn build(project: &Project) -> Result<Module, ToolchainError> {
     command
         .current_dir(&project.dir)
         .args(["cc", "-target", "wasm32-wasi", "-mexec-model=reactor", "-std=gnu17", "-Wall", "-Wextra", "-O3", "-g0"])
-        .arg("-fno-exceptions")
+        .args(["-fno-exceptions", "-Wl,-z,stack-size=1048576"])
         .arg("-I").arg(sdk.join("include"))
         .arg("-I").arg(sdk.join("src"))
         .args(["-I", "src"])

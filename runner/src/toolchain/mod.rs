@@ -102,6 +102,8 @@ pub fn build(
         move |source| ToolchainError::File { path, source }
     };
     std::fs::create_dir_all(target_dir).map_err(file(target_dir))?;
+    // Compilers run in the folder of their project.
+    let target_dir = &target_dir.canonicalize().map_err(file(target_dir))?;
     std::fs::create_dir_all(out_dir).map_err(file(out_dir))?;
     let in_rust: Vec<_> = projects.iter().filter(|project| project.language == Language::Rust).collect();
     let mut of_cargo = match in_rust.is_empty() {

@@ -31,8 +31,8 @@ pub(super) fn build(project: &Project) -> Result<Module, ToolchainError> {
     let mut command = Command::new(faketime);
     command
         .current_dir(work.path())
-        .envs([("TZ", "UTC"), ("FAKERANDOM_SEED", "0x1")])
-        .args(["-f", "2000-01-01 00:00:00"])
+        .env("TZ", "UTC")
+        .args(["-f", "2000-01-01 00:00:00", "env", "FAKERANDOM_SEED=0x1"])
         .arg(componentize)
         .args(["--sync", "--stub-wasi", "--wit"])
         .arg(sdk.join("wit"))
