@@ -117,6 +117,7 @@ impl fmt::Display for Report {
             writeln!(f, "wrote {}", path.display())?;
         }
         match self.failed() {
+            0 if self.cases.len() == 1 => writeln!(f, "1 case passed"),
             0 => writeln!(f, "{} cases passed", self.cases.len()),
             failed => writeln!(f, "{failed} of {} cases failed", self.cases.len()),
         }
