@@ -46,15 +46,15 @@ fn every_language_gives_the_same_digests() {
 /// A line for each case, a column for each language: the digest of the outputs, or that it fails as it must.
 fn table(reports: &BTreeMap<&str, Report>) -> String {
     let mut text = format!("{:<18}", "");
-    reports.keys().for_each(|language| text += &format!("{language:<14}"));
+    reports.keys().for_each(|language| text += &format!("{language:<16}"));
     for (place, case) in reports["rust"].cases.iter().enumerate() {
         text += &format!("\n{:<18}", case.name);
         for report in reports.values() {
             let outcome = &report.cases[place].outcome;
             text += &match (outcome.passed(), outcome.digests) {
-                (true, Some(digests)) => format!("{:<14}", digests.outputs.short()),
-                (true, None) => format!("{:<14}", "fails, as told"),
-                (false, _) => format!("{:<14}", "FAILED"),
+                (true, Some(digests)) => format!("{:<16}", digests.outputs.short()),
+                (true, None) => format!("{:<16}", "fails, as told"),
+                (false, _) => format!("{:<16}", "FAILED"),
             };
         }
     }

@@ -135,6 +135,7 @@ fn link_function(instance: &mut LinkerInstance<'_, CallState>, interface: &str, 
     let function = format!("{interface}#{member}");
     instance.func_new(member, move |mut store, _, params, results| {
         let answer = answer(&name, &mut store, params, &function)?;
+        params.iter().try_for_each(|param| hand_back(param, &mut store))?;
         match (answer, results) {
             (Some(value), [result]) => *result = value,
             (None, []) => {}
@@ -142,6 +143,15 @@ fn link_function(instance: &mut LinkerInstance<'_, CallState>, interface: &str, 
         }
         Ok(())
     })
+}
+
+/// What a guest lends for a call is handed back before the call ends.
+fn hand_back(value: &Val, store: &mut Store<'_>) -> Result<()> {
+    match value {
+        Val::Resource(resource) => resource.resource_drop(store),
+        Val::List(values) => values.iter().try_for_each(|value| hand_back(value, store)),
+        _ => Ok(()),
+    }
 }
 
 /// The answer to one call; an error where there is none.

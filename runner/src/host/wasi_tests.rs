@@ -14,13 +14,18 @@ package test:wasi;
 
 package wasi:clocks@0.2.6 {
     interface wall-clock { record datetime { seconds: u64, nanoseconds: u32 } now: func() -> datetime; }
-    interface monotonic-clock { now: func() -> u64; }
+    interface monotonic-clock {
+        use wasi:io/poll@0.2.6.{pollable};
+        now: func() -> u64;
+        subscribe-duration: func(when: u64) -> pollable;
+    }
 }
 package wasi:random@0.2.6 {
     interface random { get-random-u64: func() -> u64; get-random-bytes: func(len: u64) -> list<u8>; }
 }
 package wasi:io@0.2.6 {
     interface error { resource error; }
+    interface poll { resource pollable; poll: func(in: list<borrow<pollable>>) -> list<u32>; }
     interface streams {
         use error.{error};
         variant stream-error { last-operation-failed(error), closed }
@@ -138,6 +143,22 @@ fn the_clocks_stand_at_the_batchs_creation() {
 }
 
 #[test]
+fn a_wait_takes_no_time_and_moves_the_monotonic_clock() {
+    let waiting = component(
+        &["wasi:io/poll", "wasi:clocks/monotonic-clock"],
+        r#"(import "wasi:io/poll@0.2.6" "poll" (func $poll (param i32 i32 i32)))
+           (import "wasi:clocks/monotonic-clock@0.2.6" "now" (func $now (result i64)))
+           (import "wasi:clocks/monotonic-clock@0.2.6" "subscribe-duration" (func $wait (param i64) (result i32)))"#,
+        "(i32.store (i32.const 820) (call $wait (i64.const 3600000000000)))
+         (call $poll (i32.const 820) (i32.const 1) (i32.const 800)) (i64.store (i32.const 800) (call $now))",
+        "",
+    );
+    let started = std::time::Instant::now();
+    assert_eq!(seen(&waiting, Moment::of_batch("a", 7)).unwrap(), 3_600_000_007_000);
+    assert!(started.elapsed().as_secs() < 60);
+}
+
+#[test]
 fn random_numbers_are_the_batchs() {
     let numbers = component(
         &["wasi:random/random"],
@@ -189,7 +210,8 @@ fn what_is_written_is_in_the_message_of_the_fault() {
         "(call $write (call $stderr) (i32.const 900) (i32.const 21) (i32.const 800)) unreachable",
         "panic: no such \\1bthing\\0a",
     );
-    let Fault::Trap { message, .. } = fault(&panicking) else { panic!() };
+    let fault = fault(&panicking);
+    let Fault::Trap { message, .. } = &fault else { panic!("{fault:?}") };
     assert!(message.ends_with("it wrote: panic: no such  thing"), "{message}");
 
     let silent = component(

@@ -17,9 +17,9 @@ pub struct Args {
     /// What it is for: normalize, migrate or map
     #[arg(long, default_value = "normalize", value_parser = stage_of)]
     stage: Stage,
-    /// Where its folder goes
-    #[arg(long, default_value = ".", value_name = "DIR")]
-    into: PathBuf,
+    /// Where its folder goes [default: the working folder]
+    #[arg(long, value_name = "DIR")]
+    into: Option<PathBuf>,
 }
 
 fn language_of(text: &str) -> Result<Language, String> {
@@ -30,7 +30,7 @@ fn language_of(text: &str) -> Result<Language, String> {
 }
 
 pub fn new(args: &Args) -> Result<Answer, Failure> {
-    let dir = args.into.join(&args.name);
+    let dir = args.into.as_ref().map_or_else(|| PathBuf::from(&args.name), |into| into.join(&args.name));
     let files = new_project(&dir, &args.name, args.lang, args.stage)?;
     let mut text = String::new();
     for file in &files {

@@ -89,7 +89,8 @@ mod tests {
         let text: String = (0..5000).map(|n| format!("{{\"n\":{n}}}\n")).collect();
         std::fs::write(&path, text + "\n{\"n\":1.5}\n{\"n\":7}").unwrap();
         let columns = Arc::new(Schema::new(vec![Field::new("n", DataType::Int64, true)]));
-        assert_eq!(infer_file(&path, &FileFormat::JsonLines).unwrap(), *columns);
+        let inferred = infer_file(&path, &FileFormat::JsonLines).unwrap();
+        assert_eq!(inferred.field(0).data_type(), &DataType::Float64, "the line that is no int64 counts too");
         let whole = read_file(&path, &FileFormat::JsonLines, columns).unwrap();
         assert_eq!((whole.rows.num_rows(), whole.lines.last()), (5001, Some(&5003)));
         assert_eq!(whole.refused.len(), 1);
