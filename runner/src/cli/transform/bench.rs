@@ -2,7 +2,7 @@
 
 use super::super::output::{Answer, Failure, grouped, table};
 use super::super::{Common, setup};
-use super::subject::{self, Subject, Subjects};
+use super::subject::{Subject, SubjectArgs, Subjects};
 use crate::cases::generate::{Generate, rows};
 use crate::cases::{Case, Rows, rows_of};
 use crate::host::measure::Parts;
@@ -18,7 +18,7 @@ pub struct Args {
     /// A component
     file: PathBuf,
     #[command(flatten)]
-    subject: subject::Args,
+    subject: SubjectArgs,
     /// Only this case
     #[arg(long, value_name = "NAME")]
     case: Option<String>,

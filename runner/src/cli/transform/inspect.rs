@@ -2,7 +2,7 @@
 
 use super::super::output::{Answer, Failure, grouped, table};
 use super::super::{Common, setup};
-use super::subject::{self, Subject, Subjects};
+use super::subject::{Subject, SubjectArgs, Subjects};
 use crate::cases::{Case, rows_of};
 use crate::host::{Dictionaries, Host, HostLimits, PlanError, PlannedStage, Stage, measure};
 use crate::schema::from_arrow;
@@ -17,7 +17,7 @@ pub struct Args {
     /// A component
     file: PathBuf,
     #[command(flatten)]
-    subject: subject::Args,
+    subject: SubjectArgs,
 }
 
 pub fn inspect(common: &Common, args: &Args) -> Result<Answer, Failure> {

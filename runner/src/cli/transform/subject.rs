@@ -9,7 +9,7 @@ use arrow::datatypes::SchemaRef;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, clap::Args)]
-pub struct Args {
+pub struct SubjectArgs {
     /// The input's columns, such as "id: int64 not null, name: utf8"
     #[arg(long, value_name = "COLUMNS", conflicts_with = "schema")]
     columns: Option<String>,
@@ -44,7 +44,7 @@ pub struct Subjects {
 }
 
 impl Subjects {
-    pub fn of(args: &Args, component: &Path) -> Result<Self, Failure> {
+    pub fn of(args: &SubjectArgs, component: &Path) -> Result<Self, Failure> {
         let beside = component.parent().unwrap_or(Path::new("")).join("cases");
         let folder = match &args.cases {
             Some(dir) => Some(Folder::open(dir, args.stage)?),
