@@ -26,4 +26,4 @@ trap 'rm -rf "$new"' EXIT
 cp "$sdk/package.json" "$sdk/package-lock.json" "$new"
 npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund --loglevel=error >&2
 rm -rf "$tools"
-mv -T "$new" "$tools"
+mv "$new" "$tools"

@@ -9,4 +9,4 @@ cd "$1"
 "$tools/.bin/tsc" --project test/tsconfig.json --typeRoots "$tools/@types"
 "$tools/.bin/esbuild" test/*.test.[jt]s --bundle --format=esm --platform=node --target=node18 --sourcemap=inline \
     --log-level=warning --out-extension:.js=.mjs --outdir="$work"
-node --enable-source-maps --test --test-reporter=spec "$work"
+node --enable-source-maps --test --test-reporter=spec "$work"/*.mjs

@@ -71,11 +71,11 @@ export function decodeBinary(binary: string): string {
 /** Writes UTF-8 as a string of one character for each byte. A lone surrogate becomes U+FFFD. */
 export function encodeBinary(text: string): string {
   if (isAscii(text)) return text;
-  return unescape(encodeURIComponent((text as unknown as WellFormed).toWellFormed()));
-}
-
-interface WellFormed {
-  toWellFormed(): string;
+  try {
+    return unescape(encodeURIComponent(text));
+  } catch {
+    return unescape(encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\ufffd")));
+  }
 }
 
 /** Reads UTF-8. Throws a URIError where the bytes are not UTF-8. */
