@@ -95,7 +95,9 @@ fn a_missing_toolchain_is_named_and_leaves_the_others_alone() {
         let output = command.output().unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
     };
-    for (language, what) in [("c", "Zig"), ("zig", "Zig"), ("go", "Go"), ("typescript", "tsc"), ("python", "componentize-py")] {
+    for (language, what) in
+        [("c", "Zig"), ("zig", "Zig"), ("go", "Go"), ("typescript", "tsc"), ("python", "componentize-py")]
+    {
         assert_eq!(gristmill(&["transform", "new", language, "--lang", language]).0, Some(0), "{language}");
         let (code, stderr) = gristmill(&["transform", "build", language]);
         assert_eq!(code, Some(2), "{language}: {stderr}");

@@ -65,7 +65,9 @@ pub fn languages(places: &Places, quick: bool, report: &mut Report) -> Result<()
             Err(e) => return Err(e.into()),
         }
     }
-    eprintln!("\nlanguage      size kB  build s  compile ms  load ms  start ms    narrow M rows/s (× native)    wide M rows/s (× native)");
+    eprintln!(
+        "\nlanguage      size kB  build s  compile ms  load ms  start ms    narrow M rows/s (× native)    wide M rows/s (× native)"
+    );
     for of in &lines {
         let speeds = of.speed.iter().map(|(millions, ratio)| format!("{millions:>15.2} ({ratio:>6.1} ×)"));
         eprintln!(

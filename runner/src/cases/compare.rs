@@ -169,7 +169,10 @@ fn align(expected: &[Row], actual: &[Row]) -> Vec<Change> {
 /// Places of a longest common subsequence.
 fn common(expected: &[Row], actual: &[Row]) -> Vec<(usize, usize)> {
     if expected.len() > ALIGNED_MAX || actual.len() > ALIGNED_MAX {
-        return (0..expected.len().min(actual.len())).filter(|i| is_same(&expected[*i], &actual[*i])).map(|i| (i, i)).collect();
+        return (0..expected.len().min(actual.len()))
+            .filter(|i| is_same(&expected[*i], &actual[*i]))
+            .map(|i| (i, i))
+            .collect();
     }
     let width = actual.len() + 1;
     let mut longest = vec![0_u16; (expected.len() + 1) * width];
@@ -205,7 +208,12 @@ fn of_rejects(path: &Path, expected: &[ExpectedReject], actual: &[Reject]) -> Op
         let mut differ = |what: &str, expected: Option<&str>, actual: Option<&str>| {
             if expected != actual {
                 let shown = |text: Option<&str>| text.map_or("none".to_owned(), |text| format!("`{text}`"));
-                changes.push(format!("row {}: {what}: expected {}, got {}", reject.row, shown(expected), shown(actual)));
+                changes.push(format!(
+                    "row {}: {what}: expected {}, got {}",
+                    reject.row,
+                    shown(expected),
+                    shown(actual)
+                ));
             }
         };
         differ("code", Some(&reject.code), Some(&found.code));
@@ -215,7 +223,10 @@ fn of_rejects(path: &Path, expected: &[ExpectedReject], actual: &[Reject]) -> Op
         }
     }
     for found in actual.iter().filter(|found| !expected.iter().any(|reject| reject.row == found.row)) {
-        changes.push(format!("row {}: rejected with `{}`, which is not expected: {}", found.row, found.code, found.message));
+        changes.push(format!(
+            "row {}: rejected with `{}`, which is not expected: {}",
+            found.row, found.code, found.message
+        ));
     }
     listed(path, changes)
 }

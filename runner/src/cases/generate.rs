@@ -245,7 +245,8 @@ fn array(field: &Field, stream: u64, len: usize) -> Result<ArrayRef, ArrowError>
         DataType::Map(entries, sorted) => {
             let lengths = column.lengths();
             let total = lengths.iter().sum();
-            let (DataType::Struct(fields), offsets) = (entries.data_type(), OffsetBuffer::from_lengths(lengths.clone()))
+            let (DataType::Struct(fields), offsets) =
+                (entries.data_type(), OffsetBuffer::from_lengths(lengths.clone()))
             else {
                 return Err(ArrowError::SchemaError("the entries of a map are a struct".into()));
             };

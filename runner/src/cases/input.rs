@@ -65,7 +65,9 @@ pub(super) fn read(
     let has = |name: &str| inferred.as_ref().is_none_or(|inferred| inferred.column_with_name(name).is_some());
     let payload: Vec<_> = match (columns, &inferred) {
         (Some(columns), _) => columns.fields().iter().cloned().collect(),
-        (None, Some(inferred)) => inferred.fields().iter().filter(|f| ![OPERATION, ROW].contains(&f.name().as_str())).cloned().collect(),
+        (None, Some(inferred)) => {
+            inferred.fields().iter().filter(|f| ![OPERATION, ROW].contains(&f.name().as_str())).cloned().collect()
+        }
         (None, None) => Vec::new(),
     };
     let count = payload.len();

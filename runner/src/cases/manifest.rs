@@ -157,7 +157,8 @@ fn hint(hint: Option<&str>) -> String {
 pub fn parse_columns(text: &str) -> Result<Schema, String> {
     let mut fields = Vec::new();
     for column in split_top(text) {
-        let (name, of_type) = column.split_once(':').ok_or_else(|| format!("`{}` is no `name: type`", column.trim()))?;
+        let (name, of_type) =
+            column.split_once(':').ok_or_else(|| format!("`{}` is no `name: type`", column.trim()))?;
         fields.push(field(name.trim().to_owned(), of_type)?);
     }
     Schema::new(fields).map_err(|e| e.to_string())
@@ -279,7 +280,9 @@ impl Case {
             _ => None,
         });
         let columns = match stated {
-            _ if settings.columns.is_none() && settings.schema.is_none() && beside.exists() => Some(read_schema(&beside)?),
+            _ if settings.columns.is_none() && settings.schema.is_none() && beside.exists() => {
+                Some(read_schema(&beside)?)
+            }
             Some(schema) => Some(schema?),
             None => None,
         };

@@ -5,7 +5,9 @@ use super::manifest::{Case, Folder, Rows};
 use super::write::reject_line;
 use super::{generate, input};
 use crate::content::digest_outputs;
-use crate::host::{Component, Fault, Host, HostLimits, PlanError, Reject, RejectKind, Selection, StageOutput, StageRows};
+use crate::host::{
+    Component, Fault, Host, HostLimits, PlanError, Reject, RejectKind, Selection, StageOutput, StageRows,
+};
 use arrow::array::{BinaryArray, RecordBatch, UInt8Array};
 use gristmill_core::digest::Digest;
 use std::time::{Duration, Instant};

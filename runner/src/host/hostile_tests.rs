@@ -148,11 +148,9 @@ fn rows_that_trap_become_rejects_and_the_rest_goes_on() {
     let values: Vec<String> =
         (0..1000).map(|i| if [0, 500, 501, 999].contains(&i) { "poison".into() } else { i.to_string() }).collect();
     let batch = rows(&values.iter().map(String::as_str).collect::<Vec<_>>());
-    for (behaviour, code) in [
-        ("trap-on-poison", "trap"),
-        ("eat-memory-on-poison", "memory"),
-        ("exception-on-poison", "exception"),
-    ] {
+    for (behaviour, code) in
+        [("trap-on-poison", "trap"), ("eat-memory-on-poison", "memory"), ("exception-on-poison", "exception")]
+    {
         let output = process(behaviour, &batch).unwrap();
         let rejected: Vec<_> =
             output.rejects.iter().map(|reject| (reject.row, reject.kind, reject.code.as_str())).collect();
@@ -169,8 +167,9 @@ fn rows_that_trap_become_rejects_and_the_rest_goes_on() {
 #[test]
 fn a_thousand_batches_through_a_leaking_guest_take_no_more_memory_than_ten() {
     let resident_mib = || {
-        let pages: u64 = std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap();
-        pages * 4096 >> 20
+        let pages: u64 =
+            std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        (pages * 4096) >> 20
     };
     let stage = hostile("leak", Stage::Normalize).unwrap();
     let batch = rows(&["a", "b", "c"]);

@@ -111,9 +111,11 @@ impl Host {
         let pinned: Vec<_> = dictionaries.iter().cloned().collect();
         let ask = || {
             let setup = Described::new(stage, config_json, &crossing, &pinned).map_err(unsupported)?;
-            setup.with(|setup| call::plan(component, self.limits(), setup)).map(|(plan, _)| plan).map_err(|fault| match fault {
-                Fault::Refused { code, message } => PlanError::Refused { stage, component: digest, code, message },
-                fault => PlanError::Fault { stage, component: digest, fault },
+            setup.with(|setup| call::plan(component, self.limits(), setup)).map(|(plan, _)| plan).map_err(|fault| {
+                match fault {
+                    Fault::Refused { code, message } => PlanError::Refused { stage, component: digest, code, message },
+                    fault => PlanError::Fault { stage, component: digest, fault },
+                }
             })
         };
         let plan = ask()?;

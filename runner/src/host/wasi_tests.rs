@@ -86,7 +86,8 @@ fn component(interfaces: &[&str], imports: &str, observe: &str, text: &str) -> V
     resolve.push_str("transform.wit", include_str!("../../../wit/transform.wit")).unwrap();
     resolve.push_str("wasi.wit", WASI).unwrap();
     let imported: String = interfaces.iter().map(|interface| format!("import {interface}@0.2.6;\n")).collect();
-    let world = format!("package test:guest;\nworld guest {{ {imported} export gristmill:transform/transform@0.1.0; }}");
+    let world =
+        format!("package test:guest;\nworld guest {{ {imported} export gristmill:transform/transform@0.1.0; }}");
     let package = resolve.push_str("guest.wit", &world).unwrap();
     let world = resolve.select_world(&[package], Some("guest")).unwrap();
     embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
@@ -225,9 +226,7 @@ fn what_is_written_is_in_the_message_of_the_fault() {
 
 #[test]
 fn an_exit_is_a_fault_with_its_status_and_last_words() {
-    let imports = format!(
-        r#"{STDERR} (import "wasi:cli/exit@0.2.6" "exit" (func $exit (param i32)))"#
-    );
+    let imports = format!(r#"{STDERR} (import "wasi:cli/exit@0.2.6" "exit" (func $exit (param i32)))"#);
     let exiting = component(
         &["wasi:cli/stderr", "wasi:cli/exit"],
         &imports,

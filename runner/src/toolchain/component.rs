@@ -123,9 +123,13 @@ mod tests {
         )
         .unwrap();
         let stripped = without_debug_sections(&module);
-        let names: Vec<_> = custom_sections(&stripped).map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
+        let names: Vec<_> =
+            custom_sections(&stripped).map(|(name, _)| String::from_utf8_lossy(name).into_owned()).collect();
         assert_eq!(names, ["kept", "name"]);
-        assert_eq!(without_debug_sections(b"\0asm\x01\0\0\0\0\xff\xff\xff\xff\xff"), b"\0asm\x01\0\0\0\0\xff\xff\xff\xff\xff");
+        assert_eq!(
+            without_debug_sections(b"\0asm\x01\0\0\0\0\xff\xff\xff\xff\xff"),
+            b"\0asm\x01\0\0\0\0\xff\xff\xff\xff\xff"
+        );
     }
 
     #[test]

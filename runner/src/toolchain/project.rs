@@ -88,7 +88,8 @@ impl Project {
                 false => Err(problem(format!("it has neither {PROJECT_FILE} nor Cargo.toml"))),
             };
         }
-        let text = std::fs::read_to_string(&path).map_err(|source| ToolchainError::File { path: path.clone(), source })?;
+        let text =
+            std::fs::read_to_string(&path).map_err(|source| ToolchainError::File { path: path.clone(), source })?;
         let file: ProjectFile =
             toml::from_str(&text).map_err(|e| problem(format!("{PROJECT_FILE}: {}", e.to_string().trim_end())))?;
         let ProjectFile { name, version, language, sdk } = file;

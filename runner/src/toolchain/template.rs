@@ -18,7 +18,9 @@ const SDKS: &[Sdk] = include!(concat!(env!("OUT_DIR"), "/sdks.rs"));
 /// Why a project was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum NewProjectError {
-    #[error("`{0}` is no name for a transform: it has lower-case letters, digits and single dashes, and starts with a letter")]
+    #[error(
+        "`{0}` is no name for a transform: it has lower-case letters, digits and single dashes, and starts with a letter"
+    )]
     Name(String),
     #[error("{} exists and is not empty", .0.display())]
     Exists(PathBuf),
@@ -95,7 +97,8 @@ mod tests {
                 let text = String::from_utf8_lossy(&text);
                 assert!(!text.contains("{{name}}") && !text.contains("{{s"), "{}", path.display());
             }
-            let names: Vec<_> = written.iter().map(|path| path.strip_prefix(&project).unwrap().to_str().unwrap()).collect();
+            let names: Vec<_> =
+                written.iter().map(|path| path.strip_prefix(&project).unwrap().to_str().unwrap()).collect();
             assert!(names.contains(&"cases/example.in.jsonl"), "{language}: {names:?}");
             assert!(project.join(SDK_DIR).join("README.md").exists(), "{language}");
             assert!(!project.join(SDK_DIR).join("tests").exists(), "{language}");

@@ -1,7 +1,7 @@
 //! Where pinned toolchains lie, and running them.
 
-use super::project::Project;
 use super::ToolchainError;
+use super::project::Project;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

@@ -92,7 +92,10 @@ fn subjects_of<'a>(args: &Args, subjects: &'a Subjects) -> Result<Vec<Source<'a>
     let wanted = |case: &&Case| !case.must_fail() && args.case.as_ref().is_none_or(|name| *name == case.name);
     let found: Vec<_> = subjects.cases().iter().filter(wanted).map(Source::Case).collect();
     match found.is_empty() {
-        true => Err(Failure::usage("there is nothing to measure with", "name columns with --columns, or a folder with --cases")),
+        true => Err(Failure::usage(
+            "there is nothing to measure with",
+            "name columns with --columns, or a folder with --cases",
+        )),
         false => Ok(found),
     }
 }
@@ -103,9 +106,14 @@ fn loads(args: &Args, sources: Vec<Source<'_>>) -> Result<Vec<Load>, Failure> {
         let (subject, made) = match source {
             Source::Stated(Subject { name, stage, config_json, columns }) => {
                 let generate = Generate { rows: args.rows, ..Generate::default() };
-                let columns = columns.clone().ok_or_else(|| Failure::usage("no columns", "name them with --columns"))?;
-                let subject =
-                    Subject { name: name.clone(), stage: *stage, config_json: config_json.clone(), columns: Some(columns.clone()) };
+                let columns =
+                    columns.clone().ok_or_else(|| Failure::usage("no columns", "name them with --columns"))?;
+                let subject = Subject {
+                    name: name.clone(),
+                    stage: *stage,
+                    config_json: config_json.clone(),
+                    columns: Some(columns.clone()),
+                };
                 (subject, rows(&generate, &columns).map_err(|e| e.to_string()))
             }
             Source::Case(case) => {

@@ -33,7 +33,8 @@ pub fn inspect(common: &Common, args: &Args) -> Result<Answer, Failure> {
     let (_, compile) = timed(&fresh()?).map_err(super::refused)?;
     let (component, load) = timed(&fresh()?).map_err(super::refused)?;
     let host = setup::host(common, None)?;
-    let started = measure::instantiate(&component, host.limits()).map_err(|e| super::cannot("start the component", &e))?;
+    let started =
+        measure::instantiate(&component, host.limits()).map_err(|e| super::cannot("start the component", &e))?;
 
     let mut rows = vec![
         row("component", component.digest()),
@@ -63,7 +64,9 @@ pub fn inspect(common: &Common, args: &Args) -> Result<Answer, Failure> {
         let served = match host.plan(&component, stage, config, &columns, subjects.dictionaries()) {
             Ok(_) => "served".to_owned(),
             Err(PlanError::Refused { code, .. }) if code == "wrong-stage" => "not served".to_owned(),
-            Err(PlanError::Refused { code, message, .. }) => format!("served; of these columns it says {code}: {message}"),
+            Err(PlanError::Refused { code, message, .. }) => {
+                format!("served; of these columns it says {code}: {message}")
+            }
             Err(e) => e.to_string(),
         };
         rows.push(row(stage.as_str(), &served));
@@ -152,7 +155,8 @@ fn columns(schema: &SchemaRef) -> Vec<String> {
 }
 
 fn json_of(subject: &Subject, planned: &PlannedStage) -> Value {
-    let outputs = planned.outputs().iter().map(|output| json!({ "name": output.name, "columns": columns(&output.schema) }));
+    let outputs =
+        planned.outputs().iter().map(|output| json!({ "name": output.name, "columns": columns(&output.schema) }));
     json!({
         "name": subject.name,
         "stage": subject.stage.as_str(),

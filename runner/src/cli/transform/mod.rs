@@ -22,16 +22,22 @@ pub enum Verb {
     #[command(after_help = "Example:\n  gristmill transform build orders-clean --out components")]
     Build(build::Args),
     /// Run a transform's cases through the host and compare with what is expected
-    #[command(after_help = "Examples:\n  gristmill transform test orders-clean            build it, then its cases/\n  \
+    #[command(
+        after_help = "Examples:\n  gristmill transform test orders-clean            build it, then its cases/\n  \
                             gristmill transform test --update orders-clean   write down what it makes\n  \
-                            gristmill transform test components/orders-clean@0.1.0.wasm --cases orders-clean/cases")]
+                            gristmill transform test components/orders-clean@0.1.0.wasm --cases orders-clean/cases"
+    )]
     Test(test::Args),
     /// Show what a component is: contract, imports, stages, plans, what starting it costs
-    #[command(after_help = "Example:\n  gristmill transform inspect components/orders-clean@0.1.0.wasm --columns \"price: utf8\"")]
+    #[command(
+        after_help = "Example:\n  gristmill transform inspect components/orders-clean@0.1.0.wasm --columns \"price: utf8\""
+    )]
     Inspect(inspect::Args),
     /// Measure how many rows a component transforms in a second, on generated rows or those of its cases
-    #[command(after_help = "Examples:\n  gristmill transform bench components/orders-clean@0.1.0.wasm --cases orders-clean/cases\n  \
-                            gristmill transform bench components/identity@0.1.0.wasm --columns \"id: int64, name: utf8\"")]
+    #[command(
+        after_help = "Examples:\n  gristmill transform bench components/orders-clean@0.1.0.wasm --cases orders-clean/cases\n  \
+                            gristmill transform bench components/identity@0.1.0.wasm --columns \"id: int64, name: utf8\""
+    )]
     Bench(bench::Args),
 }
 
@@ -54,7 +60,9 @@ fn stage_of(text: &str) -> Result<Stage, String> {
 
 /// Reads a component's file.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|e| Failure::usage(format!("{}: {e}", path.display()), "name a built component, or a project's folder"))
+    std::fs::read(path).map_err(|e| {
+        Failure::usage(format!("{}: {e}", path.display()), "name a built component, or a project's folder")
+    })
 }
 
 fn refused(error: ComponentError) -> Failure {
@@ -62,5 +70,10 @@ fn refused(error: ComponentError) -> Failure {
 }
 
 fn cannot(what: &str, error: &dyn std::fmt::Display) -> Failure {
-    Failure::Message { exit: Exit::Failed, what: format!("cannot {what}: {error}"), fate: None, hint: "check disk and permissions".into() }
+    Failure::Message {
+        exit: Exit::Failed,
+        what: format!("cannot {what}: {error}"),
+        fate: None,
+        hint: "check disk and permissions".into(),
+    }
 }

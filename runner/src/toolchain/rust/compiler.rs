@@ -1,7 +1,7 @@
 //! Finding a compiler that can build for WASM.
 
-use crate::toolchain::ToolchainError;
 use super::package::Package;
+use crate::toolchain::ToolchainError;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};

@@ -5,8 +5,8 @@ mod package;
 
 use super::project::Project;
 use super::{Module, ToolchainError};
-pub(super) use compiler::{INSTALL_HINT, TARGET};
 use compiler::Compiler;
+pub(super) use compiler::{INSTALL_HINT, TARGET};
 use package::Package;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,7 +39,8 @@ fn build_packages(
         modules.extend(find_compiler(workspace)?.build(workspace, &members, target_dir)?);
     }
     let module = |package: &Package| {
-        let path = modules.get(&package.id).ok_or_else(|| ToolchainError::NoModule { package: package.name.clone() })?;
+        let path =
+            modules.get(&package.id).ok_or_else(|| ToolchainError::NoModule { package: package.name.clone() })?;
         std::fs::read(path).map(Module::Core).map_err(|source| ToolchainError::File { path: path.clone(), source })
     };
     packages.iter().map(module).collect()

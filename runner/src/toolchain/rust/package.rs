@@ -1,7 +1,7 @@
 //! What cargo knows of a package.
 
-use crate::toolchain::ToolchainError;
 use super::compiler::cargo_command;
+use crate::toolchain::ToolchainError;
 use serde::Deserialize;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

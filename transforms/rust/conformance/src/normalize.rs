@@ -4,12 +4,14 @@ use crate::values::{MICROS_PER_DAY, SCALE, decimal_sum, trim, write_decimal};
 use crate::{has, is};
 use gristmill_guest::{
     Batch, Binary, Boolean, Builder, BytesBuilder, DataType, Date32, Decimal128, Failure, Field, Float64, In, Int8,
-    Int32, Int64, Kind, List, Out, Output, Outputs, Plan, Reject, Selection, Setup, Struct, Time64, TimeUnit, Timestamp,
-    UInt8, Utf8,
+    Int32, Int64, Kind, List, Out, Output, Outputs, Plan, Reject, Selection, Setup, Struct, Time64, TimeUnit,
+    Timestamp, UInt8, Utf8,
 };
 use std::ops::Range;
 
 const DECIMAL: Decimal128 = Decimal128 { precision: 38, scale: SCALE as i8 };
+
+type Visits = List<Struct>;
 
 #[derive(serde::Deserialize)]
 struct Config {
@@ -33,7 +35,7 @@ pub struct Normalize {
     data: Option<(In<Binary>, Out<Binary>)>,
     numbers: Option<(In<List<Int64>>, Out<Int64>)>,
     place: Option<(In<Struct>, Out<Utf8>)>,
-    visits: Option<(In<List<Struct>>, Out<List<Struct>>)>,
+    visits: Option<(In<Visits>, Out<Visits>)>,
 }
 
 struct Text {
@@ -357,12 +359,7 @@ impl Normalize {
 }
 
 /// The lists of the accepted rows.
-fn copy_visits(
-    batch: &Batch,
-    read: In<List<Struct>>,
-    out: &Out<List<Struct>>,
-    accepted: &Accepted,
-) -> <List<Struct> as Kind>::Builder {
+fn copy_visits(batch: &Batch, read: In<Visits>, out: &Out<Visits>, accepted: &Accepted) -> <Visits as Kind>::Builder {
     let column = batch.column(read);
     let items = column.items();
     let mut visits = out.builder(accepted.len());
