@@ -4,6 +4,7 @@
 //! * `run`: what a run does with good, bad and changed input, damaged files, full disks and two owners
 //! * `crash`: a real process killed at every fault point, for every sink
 //! * `languages`: the conformance transform in every language, and what becomes of exceptions and missing toolchains
+//! * `history`: a task through five versions and three changes of its schema
 //! * `docs`: commands and pipelines of the documentation
 //!
 //! The shared conformance suites of sources and sinks live beside their traits, in `runner/src/{source,sink}`.
@@ -13,5 +14,6 @@
 mod crash;
 mod docs;
 mod harness;
+mod history;
 mod languages;
 mod run;

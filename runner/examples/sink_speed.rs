@@ -82,14 +82,13 @@ fn bare_loop(path: &Path, first: &RecordBatch, batches: &[Vec<Vec<Value>>]) -> R
 
 async fn through_sink(path: &Path, batches: &[RecordBatch], first: u64) -> Result<Duration, Failure> {
     let schema = batches[0].schema();
-    let tables = [("flights".to_owned(), "flights".to_owned())].into();
-    let mut sink = SqliteSink::new(SqliteSinkOptions { path: path.to_owned(), tables });
+    let mut sink = SqliteSink::new(SqliteSinkOptions { path: path.to_owned() });
     let tenure = Tenure {
         task_id: TaskId::new("speed")?,
         partition_id: PartitionId::whole(),
         fencing_token: FencingToken::new(first),
     };
-    let output = OutputSchema { name: "flights".into(), schema, identity: vec!["id".into()] };
+    let output = OutputSchema { name: "flights".into(), table: "flights".into(), schema, identity: vec!["id".into()] };
     sink.open(&tenure, &[output]).await?;
     let mut time = Duration::ZERO;
     for (sequence, rows) in (first..).zip(batches) {

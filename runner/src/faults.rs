@@ -29,6 +29,13 @@ fault_points! {
     SchemaFreezeAfter = "schema-freeze-after",
     TaskVersionBefore = "task-version-before",
     TaskVersionAfter = "task-version-after",
+    /// What is met, planned, tried or done about a changed schema.
+    SchemaChangeBefore = "schema-change-before",
+    SchemaChangeAfter = "schema-change-after",
+    ReplayBeginBefore = "replay-begin-before",
+    ReplayBeginAfter = "replay-begin-after",
+    ReplayEndBefore = "replay-end-before",
+    ReplayEndAfter = "replay-end-after",
     LeaseClaimBefore = "lease-claim-before",
     LeaseClaimAfter = "lease-claim-after",
     SinkFenceBefore = "sink-fence-before",
@@ -45,10 +52,16 @@ fault_points! {
     /// Inside every sink: before and after the one step that makes the batch visible.
     SinkCommitBefore = "sink-commit-before",
     SinkCommitAfter = "sink-commit-after",
+    /// Inside every sink: before and after the one step that puts rebuilt tables in their places.
+    SinkSwapBefore = "sink-swap-before",
+    SinkSwapAfter = "sink-swap-after",
     ReceiptBefore = "receipt-before",
     ReceiptAfter = "receipt-after",
     CheckpointBefore = "checkpoint-before",
     CheckpointAfter = "checkpoint-after",
+    /// What becomes of dead letters without a batch: failed again, or discarded.
+    DeadLettersBefore = "dead-letters-before",
+    DeadLettersAfter = "dead-letters-after",
 }
 
 #[cfg(not(feature = "faults"))]

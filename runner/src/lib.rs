@@ -10,6 +10,7 @@ pub mod connect;
 pub mod content;
 pub mod drive;
 pub mod faults;
+pub mod gc;
 pub mod host;
 pub mod publish;
 pub mod record;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What one source read returned; not durable.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Page {
     /// Columns of [`crate::source::Source::schema`].
     pub rows: RecordBatch,
@@ -37,6 +37,14 @@ pub struct Origins {
     pub lines: Option<UInt64Array>,
 }
 
+impl Origins {
+    /// The run that a row lies in.
+    pub fn run_of(&self, row: usize) -> &OriginRun {
+        let after = self.objects.partition_point(|run| run.first_row <= row);
+        &self.objects[after - 1]
+    }
+}
+
 /// A run of rows of one object.
 #[derive(Debug, Clone)]
 pub struct OriginRun {
@@ -62,6 +70,8 @@ pub struct ChangeRecords {
 pub struct OutputSchema {
     /// The mapper's name for it.
     pub name: String,
+    /// The target's name for it: a table of a database, a folder of a dataset.
+    pub table: String,
     pub schema: SchemaRef,
     /// Columns that name a record of the target; at least one, all present in `schema`.
     pub identity: Vec<String>,

@@ -20,7 +20,7 @@ pub fn hold(workspace: &Workspace, target: Target) {
     }
 
     // A committed checkpoint's batches are all committed in the target.
-    let behind = "SELECT batch_id FROM batch b WHERE sequence <= (SELECT max(last_sequence) FROM checkpoint c WHERE c.task_id = b.task_id AND c.epoch = b.epoch)";
+    let behind = "SELECT batch_id FROM batch b WHERE sequence <= (SELECT max(last_sequence) FROM checkpoint c WHERE c.task_id = b.task_id AND c.partition_id = b.partition_id AND c.epoch = b.epoch)";
     let in_target = target_batches(workspace, target);
     for batch in list(behind) {
         assert!(in_target.contains(&batch), "{batch} is behind the checkpoint and not in the target");
@@ -48,13 +48,21 @@ pub fn hold(workspace: &Workspace, target: Target) {
     }
 
     // READY and COMMITTED batches have their files, whole.
-    for uri in list(
-        "SELECT 'batches/' || task_id || '/' || epoch || '/' || partition_id || '/' || batch_id FROM batch WHERE state IN ('READY', 'COMMITTED')",
-    ) {
-        for file in ["data.parquet", "manifest.json"] {
+    let folders = "SELECT 'batches/' || task_id || '/' || epoch || '/' || partition_id || '/' || batch_id FROM batch WHERE state IN ('READY', 'COMMITTED')";
+    // A replay shares the data file of the batch that it maps anew, which is READY or COMMITTED itself.
+    for (file, folders) in
+        [("manifest.json", folders.to_owned()), ("data.parquet", format!("{folders} AND replay_of IS NULL"))]
+    {
+        for uri in list(&folders) {
             assert!(workspace.path(&format!(".gristmill/store/{uri}/{file}")).exists(), "{uri}/{file}");
         }
     }
+
+    // One history is in force.
+    assert!(
+        list("SELECT task_id FROM epoch WHERE state = 'IN_FORCE' GROUP BY task_id, partition_id HAVING count(*) > 1")
+            .is_empty()
+    );
 
     // No token is larger than the lease's.
     let newest = "(SELECT max(fencing_token) FROM lease)";

@@ -6,7 +6,8 @@
 //!   `…` stands for anything within a line; a line that is only `…` stands for any number of lines. All commands
 //!   exit with 0, except that in a block `console exit=N` the last one exits with N. The blocks of a page run in one
 //!   workspace, from top to bottom, with `gristmill` on the path. A block `sh` is not run.
-//! * A block with `file=NAME` is first written to that file of the workspace; `../gristmill` in it is the repository.
+//! * A block with `file=NAME` is first written to that file of the workspace; `../gristmill` in it, and in commands, is the
+//!   repository.
 //! * A `yaml` block that has a task, a source and a sink is a whole pipeline, and loads where `data/` is that of
 //!   `pipelines/flights`.
 //! * Links to files resolve, with their headings. Paths in backticks exist, and so do functions: `tests/main.rs::name`.
@@ -58,7 +59,8 @@ fn run(workspace: &Workspace, page: &Page, block: &Block) -> usize {
         let path = format!("{}:{}", binary.display(), std::env::var("PATH").unwrap());
         let guests = std::env::var_os("GRISTMILL_GUEST_TARGET").unwrap_or_else(|| root().join("target/guests").into());
         let mut shell = Command::new("bash");
-        shell.args(["-euo", "pipefail", "-c", &format!("exec 2>&1\n{command}")]).current_dir(workspace.path("."));
+        let script = command.replace("../gristmill", &root().display().to_string());
+        shell.args(["-euo", "pipefail", "-c", &format!("exec 2>&1\n{script}")]).current_dir(workspace.path("."));
         shell.env("PATH", path).env("GRISTMILL_GUEST_TARGET", guests).env("GRISTMILL_LOG", "warn").env("NO_COLOR", "1");
         shell.env("GRISTMILL_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled"));
         for variable in ["GRISTMILL_COMPONENTS", "GRISTMILL_STATE", "GRISTMILL_STORAGE", "GRISTMILL_FAULT"] {

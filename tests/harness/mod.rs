@@ -1,7 +1,10 @@
 //! Temporary workspaces around the real binary.
 
+mod process;
 mod target;
+mod variant;
 
+pub use process::{Process, until};
 pub use target::{Row, Target};
 
 use serde_json::Value;
@@ -108,8 +111,12 @@ impl Workspace {
 
     /// The same, armed with a fault.
     pub fn run_with_fault(&self, fault: &str) -> Answer {
-        let mut command = self.command(&["run", "--once", "--json", "pipeline.yaml"]);
-        Answer::of(command.env("GRISTMILL_FAULT", fault).output().expect("the binary starts"))
+        self.with_fault(&["run", "--once", "--json", "pipeline.yaml"], fault)
+    }
+
+    /// `gristmill <args>`, armed with a fault.
+    pub fn with_fault(&self, args: &[&str], fault: &str) -> Answer {
+        Answer::of(self.command(args).env("GRISTMILL_FAULT", fault).output().expect("the binary starts"))
     }
 
     /// One value of the runner's state, by SQL.

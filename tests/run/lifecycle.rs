@@ -162,10 +162,13 @@ fn identity_and_versions_mean_the_same_for_the_life_of_a_task() {
     let workspace = orders::workspace("");
     workspace.write("data/a.csv", lines(0..3, "a", 1));
     workspace.run().expect(0);
-    for (from, to) in [("identity: [id]", "identity: [id, name]"), ("{ column: at }", "position")] {
+    for (from, to, expected) in [
+        ("identity: [id]", "identity: [id, name]", "gristmill schema plan"),
+        ("{ column: at }", "position", "cannot change within a task"),
+    ] {
         workspace.write("pipeline.yaml", orders::pipeline("").replace(from, to));
         let answer = workspace.gristmill(&["run", "--once", "pipeline.yaml"]).expect(2);
-        assert!(answer.stderr.contains("cannot change within a task"), "{}", answer.stderr);
+        assert!(answer.stderr.contains(expected), "{}", answer.stderr);
     }
 }
 

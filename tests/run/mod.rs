@@ -2,9 +2,16 @@
 
 mod bad_input;
 mod damage;
+mod dead_letters;
+mod deploy;
+mod gc;
 mod guests;
 mod lifecycle;
 mod object_store;
-mod orders;
+pub mod orders;
 mod real_data;
+mod replays;
+mod schema_changes;
 mod space;
+mod versions;
+mod watch;

@@ -33,6 +33,11 @@ pub fn lines(ids: std::ops::Range<usize>, name: &str, revision: usize) -> String
 pub fn orders(workspace: &Workspace) -> Vec<(i64, String, String)> {
     let target = rusqlite::Connection::open(workspace.path("target.db")).unwrap();
     let sql = "SELECT id, name, amount FROM orders WHERE gristmill_deleted_at IS NULL ORDER BY id";
-    let mut query = target.prepare(sql).unwrap();
+    let mut query = match target.prepare(sql) {
+        Ok(query) => query,
+        // Before the first run has made it.
+        Err(e) if e.to_string().contains("no such table") => return Vec::new(),
+        Err(e) => panic!("{e}"),
+    };
     query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap().map(Result::unwrap).collect()
 }

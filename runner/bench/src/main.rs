@@ -14,6 +14,7 @@ mod pipeline;
 mod places;
 mod report;
 mod stats;
+mod versions;
 
 use places::Places;
 use report::Report;
@@ -63,6 +64,12 @@ fn run(asked: &Asked) -> Result<(), Failure> {
     }
     if asked.wants("rss_mib.1x") || asked.wants("rss_mib.10x") {
         pipeline::peak_memory(&places, asked.quick, &mut report)?;
+    }
+    if asked.wants("deploy.pause_ms") {
+        versions::deploy_pause(&places, asked.quick, &mut report)?;
+    }
+    if asked.wants("replay.verify_over_scan") || asked.wants("replay.rows_over_scan") {
+        versions::replays(&places, asked.quick, &mut report)?;
     }
     if asked.wants("languages") {
         languages::languages(&places, asked.quick, &mut report)?;

@@ -9,11 +9,18 @@ use serde_json::json;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+/// A run under way.
+pub struct Started {
+    folder: tempfile::TempDir,
+    child: Child,
+    clock: Instant,
+}
+
 /// A finished run. Its folder goes with it.
-struct Run {
+pub struct Run {
     folder: tempfile::TempDir,
     elapsed: Duration,
     peak_rss_mib: f64,
@@ -23,52 +30,99 @@ impl Run {
     fn target(&self) -> PathBuf {
         self.folder.path().join("flights.db")
     }
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+    pub fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+}
+
+fn pipeline_yaml(places: &Places, data: &Path) -> String {
+    let dictionary = |name: &str| places.flights.join("data").join(format!("{name}.csv"));
+    format!(
+        "version: 1\ntask: flights\nschema: flights-v1\nsource:\n  files:\n    url: {}/\n    format: csv\n    columns:\n      \
+         id: int64\n{}identity: [id]\nsource_version: position\ntransforms:\n  normalize: flights-normalize@0.1.0\n  \
+         map: {{ component: flights-map@0.1.0, config: {{ delay_minutes: 60 }} }}\n  dictionaries:\n    airlines: {}\n    \
+         airports: {}\nbatch: {{ max_rows: 50000, max_bytes: 32MiB, max_age: 2s }}\nsink:\n  sqlite:\n    \
+         url: sqlite://flights.db\n    tables: {{ flights: {{}}, delays: {{}} }}\ndead_letters: {{ max_ratio: 0.01 }}\n",
+        data.display(),
+        flights::columns_yaml(),
+        dictionary("airlines").display(),
+        dictionary("airports").display(),
+    )
+}
+
+impl Started {
+    pub fn new(places: &Places, data: &Path) -> Result<Self, Failure> {
+        let folder = tempfile::Builder::new().prefix("run-").tempdir_in(&places.bench)?;
+        let pipeline = folder.path().join("pipeline.yaml");
+        fs::write(&pipeline, pipeline_yaml(places, data))?;
+        let clock = Instant::now();
+        let child = Command::new(&places.gristmill)
+            .args(["--json", "--quiet", "run", "--once"])
+            .arg(&pipeline)
+            .arg("--state")
+            .arg(folder.path().join("state"))
+            .env("GRISTMILL_COMPONENTS", &places.components)
+            .stdout(Stdio::piped())
+            .spawn()?;
+        Ok(Self { folder, child, clock })
+    }
+
+    pub fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    /// The pipeline with one text in place of another, beside it.
+    pub fn edited(&self, from: &str, to: &str) -> Result<PathBuf, Failure> {
+        let text = fs::read_to_string(self.folder.path().join("pipeline.yaml"))?;
+        let edited = self.folder.path().join("edited.yaml");
+        fs::write(&edited, text.replacen(from, to, 1))?;
+        Ok(edited)
+    }
+
+    /// Waits until so many batches are committed.
+    pub fn await_batches(&self, count: u64) -> Result<(), Failure> {
+        let end = Instant::now() + Duration::from_secs(120);
+        loop {
+            let state = Connection::open(self.state().join("state.db"));
+            let committed =
+                state.and_then(|state| state.query_row("SELECT count(*) FROM receipt", [], |row| row.get(0)));
+            if committed.unwrap_or(0_i64).unsigned_abs() >= count {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                return Err("the run commits nothing".into());
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    pub fn finish(self) -> Result<Run, Failure> {
+        let Self { folder, mut child, clock } = self;
+        let mut peak_rss_mib: f64 = 0.0;
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break status;
+            }
+            peak_rss_mib = peak_rss_mib.max(high_water_mark_mib(child.id()).unwrap_or(0.0));
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let elapsed = clock.elapsed();
+        let mut answer = String::new();
+        if let Some(mut stdout) = child.stdout.take() {
+            stdout.read_to_string(&mut answer)?;
+        }
+        match status.success() {
+            true => Ok(Run { folder, elapsed, peak_rss_mib }),
+            false => Err(format!("gristmill ended with {status}: {answer}").into()),
+        }
+    }
 }
 
 fn run(places: &Places, data: &Path, rows: usize) -> Result<Run, Failure> {
-    let folder = tempfile::Builder::new().prefix("run-").tempdir_in(&places.bench)?;
-    let pipeline = folder.path().join("pipeline.yaml");
-    let dictionary = |name: &str| places.flights.join("data").join(format!("{name}.csv"));
-    fs::write(
-        &pipeline,
-        format!(
-            "version: 1\ntask: flights\nschema: flights-v1\nsource:\n  files:\n    url: {}/\n    format: csv\n    columns:\n      \
-             id: int64\n{}identity: [id]\nsource_version: position\ntransforms:\n  normalize: flights-normalize@0.1.0\n  \
-             map: {{ component: flights-map@0.1.0, config: {{ delay_minutes: 60 }} }}\n  dictionaries:\n    airlines: {}\n    \
-             airports: {}\nbatch: {{ max_rows: 50000, max_bytes: 32MiB, max_age: 2s }}\nsink:\n  sqlite:\n    \
-             url: sqlite://flights.db\n    tables: {{ flights: {{}}, delays: {{}} }}\ndead_letters: {{ max_ratio: 0.01 }}\n",
-            data.display(),
-            flights::columns_yaml(),
-            dictionary("airlines").display(),
-            dictionary("airports").display(),
-        ),
-    )?;
-    let clock = Instant::now();
-    let mut child = Command::new(&places.gristmill)
-        .args(["--json", "--quiet", "run", "--once"])
-        .arg(&pipeline)
-        .arg("--state")
-        .arg(folder.path().join("state"))
-        .env("GRISTMILL_COMPONENTS", &places.components)
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut peak_rss_mib: f64 = 0.0;
-    let status = loop {
-        if let Some(status) = child.try_wait()? {
-            break status;
-        }
-        peak_rss_mib = peak_rss_mib.max(high_water_mark_mib(child.id()).unwrap_or(0.0));
-        std::thread::sleep(Duration::from_millis(10));
-    };
-    let elapsed = clock.elapsed();
-    let mut answer = String::new();
-    if let Some(mut stdout) = child.stdout.take() {
-        stdout.read_to_string(&mut answer)?;
-    }
-    if !status.success() {
-        return Err(format!("gristmill ended with {status}: {answer}").into());
-    }
-    let run = Run { folder, elapsed, peak_rss_mib };
+    let run = Started::new(places, data)?.finish()?;
     let connection = Connection::open(run.target())?;
     let written: i64 = connection.query_row("SELECT count(*) FROM flights", [], |row| row.get(0))?;
     match usize::try_from(written)? == rows {

@@ -118,6 +118,8 @@ mod tests {
             created_at: Micros(0),
             fencing_token: FencingToken::new(3),
             pins: Pins::default(),
+            replay_of: None,
+            raw: None,
             source_state: BTreeMap::new(),
         }
     }

@@ -4,6 +4,7 @@
 //! know is an error, never a guess.
 
 use crate::digest::Digest;
+use crate::id::{Epoch, Sequence};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -16,6 +17,27 @@ pub enum Cursor {
     Start,
     #[serde(rename = "files/1")]
     Files(FilesCursor),
+    /// In a history that is replayed: the last batch of it that was.
+    #[serde(rename = "replay/1")]
+    Replay(ReplayCursor),
+    /// In the queue of dead letters: how many batches of them were committed.
+    #[serde(rename = "dead-letters/1")]
+    DeadLetters(DeadLettersCursor),
+}
+
+/// A position in the stored batches of an earlier epoch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ReplayCursor {
+    pub epoch: Epoch,
+    pub sequence: Sequence,
+}
+
+/// A position in the queue of dead letters. It is no place in the source: records that are replayed have theirs already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DeadLettersCursor {
+    pub replays: u64,
 }
 
 /// A position in a sequence of file versions.
@@ -57,6 +79,9 @@ impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Start => f.write_str("start"),
+            Self::Replay(c) => write!(f, "batch {} of epoch {}", c.sequence, c.epoch),
+            Self::DeadLetters(c) if c.replays == 1 => f.write_str("1 batch replayed"),
+            Self::DeadLetters(c) => write!(f, "{} batches replayed", c.replays),
             Self::Files(c) => match c.position {
                 FilePosition::At { record, .. } => write!(f, "{}#{record}", c.file.path),
                 FilePosition::End { .. } => write!(f, "{}#end", c.file.path),

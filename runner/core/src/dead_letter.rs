@@ -118,6 +118,33 @@ pub struct DeadLetter {
     pub message: String,
 }
 
+/// What became of a dead letter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum LetterState {
+    /// It waits for a replay or a decision. Set when the record is refused.
+    Open,
+    /// Its record went through. Set together with the receipt of the batch that carried it.
+    Replayed,
+    /// A person has decided to do without it.
+    Discarded,
+}
+
+impl LetterState {
+    pub const ALL: [Self; 3] = [Self::Open, Self::Replayed, Self::Discarded];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "OPEN",
+            Self::Replayed => "REPLAYED",
+            Self::Discarded => "DISCARDED",
+        }
+    }
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text)
+    }
+}
+
 /// The longest message that is kept, in bytes.
 pub const MESSAGE_MAX_BYTES: usize = 512;
 

@@ -83,6 +83,11 @@ impl PartitionId {
     pub fn whole() -> Self {
         Self("all".into())
     }
+
+    /// The partition in which dead letters are replayed: apart from the source's, whose checkpoint they leave alone.
+    pub fn dead_letters() -> Self {
+        Self("dead-letters".into())
+    }
 }
 
 macro_rules! number_id {

@@ -39,15 +39,36 @@ pub struct Manifest {
     pub created_at: Micros,
     pub fencing_token: FencingToken,
     pub pins: Pins,
+    /// The batch of an earlier epoch whose records these are, mapped anew.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay_of: Option<BatchId>,
+    /// The source's page before normalize, where the task keeps it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raw: Option<RawPage>,
     /// Changes of the source's logical state that hold once this batch is committed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub source_state: BTreeMap<String, Option<String>>,
+}
+
+/// The file that holds what the source gave for a batch, so that normalize can run again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RawPage {
+    /// Below the store's root.
+    pub uri: String,
+    pub bytes: u64,
+    pub checksum: Digest,
 }
 
 impl Manifest {
     /// Records that the source gave for this batch, accepted or not.
     pub const fn read_count(&self) -> u64 {
         self.record_count + self.dead_letter_count
+    }
+
+    /// Whether the data file was written for this batch: a replay may share that of an earlier one.
+    pub fn owns_data(&self) -> bool {
+        self.data_uri.split('/').any(|part| part == self.batch_id.to_string())
     }
 }
 

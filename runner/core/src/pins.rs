@@ -1,6 +1,7 @@
 //! Which code and which dictionaries make the rows of a schema.
 
 use crate::digest::Digest;
+use crate::id::SchemaId;
 use crate::schema::Schema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -13,6 +14,10 @@ pub struct Pins {
     /// None: the source's columns are the records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub normalize: Option<Pin>,
+    /// Links from one schema to the next, by the schema that they start from. A batch of an older schema goes through all
+    /// of them, up to the schema that none starts from, before it is mapped.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub migrate: BTreeMap<SchemaId, MigratePin>,
     /// None: the records are the rows of the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<Pin>,
@@ -32,6 +37,15 @@ pub struct LimitsPin {
     pub output_max_bytes: u64,
 }
 
+/// A link of the migration chain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MigratePin {
+    /// The schema of the records that it gives.
+    pub to: SchemaId,
+    pub pin: Pin,
+}
+
 /// A component with its configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -41,6 +55,30 @@ pub struct Pin {
     pub component: Digest,
     /// Canonical JSON, handed to the component as it stands here.
     pub config: String,
+}
+
+impl Pins {
+    /// The links from `schema_id` on, in the order in which records go through them. [`crate::migrate`] has checked them
+    /// when the version was published; a cycle would only end the chain early here.
+    pub fn chain(&self, schema_id: &SchemaId) -> Vec<(&SchemaId, &MigratePin)> {
+        let mut links = Vec::new();
+        let mut at = schema_id;
+        while let Some((from, link)) = self.migrate.get_key_value(at) {
+            if links.len() == self.migrate.len() {
+                break;
+            }
+            links.push((from, link));
+            at = &link.to;
+        }
+        links
+    }
+
+    /// Every component that these pins name, with the stage that it serves.
+    pub fn components(&self) -> impl Iterator<Item = (&'static str, &Pin)> {
+        let stage = |name, pin| Option::map(pin, move |pin| (name, pin));
+        let ends = [stage("normalize", self.normalize.as_ref()), stage("map", self.map.as_ref())];
+        ends.into_iter().flatten().chain(self.migrate.values().map(|link| ("migrate", &link.pin)))
+    }
 }
 
 /// A dictionary: a CSV file with a header, as it was when it was pinned.

@@ -4,6 +4,10 @@
 //! their values. Its JSON is what the state store keeps and what [`Schema::digest`] covers, so its form never changes:
 //! `{"fields":[{"name":"year","type":"int32","nullable":true}]}`, with types in the text form of [`text`].
 
+pub mod compatibility;
+#[cfg(test)]
+pub(crate) mod reference;
+pub mod rules;
 pub mod text;
 
 use crate::digest::Digest;
@@ -275,6 +279,14 @@ impl Schema {
 
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// The same columns, those that `other` has too in its order and before the rest.
+    #[must_use]
+    pub fn ordered_as(&self, other: &Self) -> Self {
+        let shared = other.fields.iter().filter_map(|field| self.field(&field.name));
+        let rest = self.fields.iter().filter(|field| other.field(&field.name).is_none());
+        Self { fields: shared.chain(rest).cloned().collect() }
     }
 
     /// The JSON that is frozen under a schema id.

@@ -8,7 +8,7 @@ use crate::drive::{LocalLease, time};
 use crate::store::batches::Verified;
 use crate::store::state::BatchRow;
 use clap::Subcommand;
-use gristmill_core::id::{BatchId, TaskId};
+use gristmill_core::id::{BatchId, PartitionId, TaskId};
 use gristmill_core::manifest::BatchState;
 use serde_json::json;
 
@@ -42,16 +42,18 @@ pub async fn batches(common: &Common, verb: Verb) -> Result<Answer, Failure> {
 async fn list(stores: &Stores, task: TaskId, last: Option<usize>) -> Result<Answer, Failure> {
     let task = known_task(&stores.state.tasks().await?, task)?;
     let mut batches = stores.state.batches(&task).await?;
+    batches.sort_by_key(|batch| (batch.created_at, batch.batch_id));
     if let Some(last) = last {
         batches.drain(..batches.len().saturating_sub(last));
     }
-    let heading = ["batch", "state", "number", "records", "dead letters", "bytes", "version", "created"];
+    let heading = ["batch", "state", "partition", "number", "records", "dead letters", "bytes", "version", "created"];
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     let known = |n: Option<u64>| n.map_or_else(|| "-".to_owned(), grouped);
     rows.extend(batches.iter().map(|b| {
         vec![
             b.batch_id.to_string(),
             b.state.as_str().into(),
+            b.partition_id.to_string(),
             b.sequence.to_string(),
             known(b.record_count),
             known(b.dead_letter_count),
@@ -66,7 +68,8 @@ async fn list(stores: &Stores, task: TaskId, last: Option<usize>) -> Result<Answ
 
 fn row_json(b: &BatchRow) -> serde_json::Value {
     json!({
-        "batchId": b.batch_id, "state": b.state, "epoch": b.epoch, "sequence": b.sequence, "schemaId": b.schema_id,
+        "batchId": b.batch_id, "state": b.state, "partitionId": b.partition_id, "epoch": b.epoch, "sequence": b.sequence,
+        "schemaId": b.schema_id,
         "taskVersion": b.task_version, "recordCount": b.record_count, "deadLetterCount": b.dead_letter_count,
         "dataBytes": b.data_bytes, "createdAt": b.created_at, "fencingToken": b.fencing_token,
     })
@@ -94,16 +97,18 @@ async fn show(stores: &Stores, batch: BatchId) -> Result<Answer, Failure> {
         text += &format!("\nreceipt, recorded {}\n{}\n", time(receipt.recorded_at), pretty(&receipt.body));
     }
     if !letters.is_empty() {
-        let mut rows = vec![["at", "class", "code", "column", "where", "message"].map(str::to_owned).to_vec()];
+        let mut rows = vec![["id", "at", "class", "code", "column", "where", "message"].map(str::to_owned).to_vec()];
         rows.extend(letters.iter().map(|l| {
-            let field = l.field.clone().unwrap_or_else(|| "-".into());
+            let first = &l.first;
+            let field = first.field.clone().unwrap_or_else(|| "-".into());
             vec![
-                l.refused_at.clone(),
-                l.class.clone(),
-                l.code.clone(),
+                l.id.to_string(),
+                first.refused_at.clone(),
+                first.class.clone(),
+                first.code.clone(),
                 field,
                 l.position.to_string(),
-                l.message.clone(),
+                first.message.clone(),
             ]
         }));
         text += &format!("\ndead letters\n{}", table(&rows));
@@ -112,8 +117,8 @@ async fn show(stores: &Stores, batch: BatchId) -> Result<Answer, Failure> {
         .iter()
         .map(|l| {
             json!({
-                "refusedAt": l.refused_at, "class": l.class, "code": l.code, "field": l.field, "output": l.output,
-                "position": l.position, "message": l.message, "firstFailedAt": l.first_failed_at,
+                "id": l.id, "refusedAt": l.first.refused_at, "class": l.first.class, "code": l.first.code, "field": l.first.field,
+                "output": l.output, "position": l.position, "message": l.first.message, "firstFailedAt": l.first.at,
             })
         })
         .collect();
@@ -168,7 +173,10 @@ async fn quarantine(common: &Common, stores: &Stores, batch: BatchId) -> Result<
     let lease = LocalLease::claim(&stores.state, &Folders::of(common).locks(), &row.task_id, &row.partition_id).await?;
     let count = stores.state.quarantine(lease.tenure(), &row).await?;
     lease.release().await?;
-    let text =
-        format!("{count} batch(es) set aside; the next run reads their range from the source again, under new ids\n");
+    let what_next = match row.partition_id == PartitionId::dead_letters() {
+        true => "their dead letters are open again",
+        false => "the next run reads their range from the source again, under new ids",
+    };
+    let text = format!("{count} batch(es) set aside; {what_next}\n");
     Ok(Answer::done(text, json!({ "quarantined": count })))
 }

@@ -3,7 +3,7 @@
 use super::Common;
 use super::output::{Answer, Exit, Failure};
 use super::setup::{self, Folders, Stores};
-use crate::publish;
+use crate::publish::{self, Standing};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -103,13 +103,31 @@ async fn pipeline(
     let host = setup::host(common, Some(&pipeline))?;
     let known = stores.map(|s| publish::Known { state: &s.state, content: &s.content });
     let components = setup::component_folders(common, &pipeline);
-    let checked = publish::check(&pipeline, &host, &components, known, scratch).await?;
+    let checked = publish::check(&pipeline, &host, &components, known, scratch, publish::History::Same).await?;
     let guarantee = checked.guarantee;
+    let standing = match stores {
+        Some(stores) => publish::standing(&pipeline, &checked, &stores.state).await?,
+        None => Standing::New { in_force: None },
+    };
     Ok(vec![
         ("pipeline", Ok(format!("{} fits its source, components and schemas", path.display()))),
+        ("version", Ok(standing_text(standing))),
         ("batches", Ok(guarantee.batches.into())),
         ("records", Ok(guarantee.records.into())),
     ])
+}
+
+fn standing_text(standing: Standing) -> String {
+    match standing {
+        Standing::New { in_force: None } => "not published yet: a run does it".into(),
+        Standing::New { in_force: Some(latest) } => {
+            format!("version {latest} is in force; a run publishes this file as the next")
+        }
+        Standing::InForce(version) => format!("this file is version {version}, which is in force"),
+        Standing::Older { is, in_force } => format!(
+            "this file is version {is}; version {in_force} is in force, and a run leaves it so: `gristmill publish` puts the file in force"
+        ),
+    }
 }
 
 fn describe(failure: &Failure) -> String {

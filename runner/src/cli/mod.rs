@@ -1,15 +1,23 @@
 //! The command line: one file for each verb.
 
 mod batches;
+mod dlq;
 mod doctor;
+mod gc;
 mod init;
+mod live;
 mod output;
+mod publish;
 mod replay;
+mod rollback;
 mod run;
+mod schema;
 mod setup;
 mod status;
+mod tasks;
 mod transform;
 mod validate;
+mod watch;
 
 use clap::{Parser, Subcommand};
 use output::{Exit, Output};
@@ -70,9 +78,22 @@ enum Verb {
     Validate(validate::Args),
     /// Run a pipeline
     #[command(
-        after_help = "Examples:\n  gristmill run pipeline.yaml            until Ctrl-C\n  gristmill run --once pipeline.yaml     until the source has nothing new"
+        after_help = "Examples:\n  gristmill run pipeline.yaml            until Ctrl-C\n  gristmill run --once pipeline.yaml     until the source has nothing new\n  gristmill run --watch pipeline.yaml    and take what is edited at the next batch boundary"
     )]
     Run(run::Args),
+    /// Put a pipeline in force as a new version, without running it
+    #[command(
+        after_help = "Examples:\n  gristmill publish pipeline.yaml\n  gristmill publish pipeline.yaml --components build/components"
+    )]
+    Publish(publish::Args),
+    /// Put an earlier version in force again, after checking that all it needs is there
+    #[command(
+        after_help = "Examples:\n  gristmill rollback flights --to 2 --dry-run\n  gristmill rollback flights --to 2"
+    )]
+    Rollback(rollback::Args),
+    /// List tasks and versions; say which code runs for which schema
+    #[command(subcommand, after_help = "Examples:\n  gristmill tasks list\n  gristmill tasks show flights --version 3")]
+    Tasks(tasks::Verb),
     /// Show where tasks stand: checkpoint, batches, dead letters, lease
     #[command(after_help = "Example:\n  gristmill status flights --json")]
     Status(status::Args),
@@ -82,15 +103,34 @@ enum Verb {
         after_help = "Examples:\n  gristmill batches list flights\n  gristmill batches verify flights"
     )]
     Batches(batches::Verb),
-    /// Run stored batches again with the components of their manifests
-    #[command(after_help = "Example:\n  gristmill replay flights --verify")]
+    /// Map stored batches again: to verify them, into another target, or with other code
+    #[command(
+        after_help = "Examples:\n  gristmill replay flights --verify\n  gristmill replay flights --pins original --into sqlite://copy.db\n  gristmill replay flights --pins current                 all of it, in tables that are swapped at the end\n  gristmill replay flights --pins version:2 --from 10 --to 12"
+    )]
     Replay(replay::Args),
-    /// Start, build, test, inspect and measure transforms
+    /// List, show, check, plan and carry out changes of schemas
     #[command(
         subcommand,
-        after_help = "Example:\n  gristmill transform build transforms/rust/flights-map --out components"
+        after_help = "Examples:\n  gristmill schema list\n  gristmill schema plan pipeline.yaml && gristmill schema validate flights && gristmill schema resume flights"
+    )]
+    Schema(schema::Verb),
+    /// List, show, replay or discard dead letters
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  gristmill dlq list flights\n  gristmill dlq replay flights --class rejected      with the latest version\n  gristmill dlq discard 17 18"
+    )]
+    Dlq(dlq::Verb),
+    /// Start, build, test, deploy, list and compare transforms
+    #[command(
+        subcommand,
+        after_help = "Examples:\n  gristmill transform build transforms/rust/flights-map --out components\n  gristmill transform diff flights-map@1.1.0 flights-map@1.2.0 --task flights"
     )]
     Transform(transform::Verb),
+    /// Show what in the store nothing refers to and, with --yes, remove it
+    #[command(
+        after_help = "Examples:\n  gristmill gc              what would be removed, and why\n  gristmill gc --yes"
+    )]
+    Gc(gc::Args),
     /// Check state, store, engine and, with a pipeline, what it works with
     #[command(after_help = "Example:\n  gristmill doctor pipeline.yaml")]
     Doctor(doctor::Args),
@@ -113,11 +153,16 @@ pub fn main() -> ExitCode {
             Verb::Init(args) => init::init(&args),
             Verb::Validate(args) => validate::validate(&cli.common, args).await,
             Verb::Run(args) => run::run(&cli.common, args).await,
+            Verb::Publish(args) => publish::publish(&cli.common, args).await,
+            Verb::Rollback(args) => rollback::rollback(&cli.common, args).await,
+            Verb::Tasks(verb) => tasks::tasks(&cli.common, verb).await,
             Verb::Status(args) => status::status(&cli.common, args).await,
             Verb::Batches(verb) => batches::batches(&cli.common, verb).await,
             Verb::Replay(args) => replay::replay(&cli.common, args).await,
-
-            Verb::Transform(verb) => tokio::task::block_in_place(|| transform::transform(&cli.common, verb)),
+            Verb::Schema(verb) => schema::schema(&cli.common, verb).await,
+            Verb::Dlq(verb) => dlq::dlq(&cli.common, verb).await,
+            Verb::Transform(verb) => transform::transform(&cli.common, verb).await,
+            Verb::Gc(args) => gc::gc(&cli.common, args).await,
             Verb::Doctor(args) => doctor::doctor(&cli.common, args).await,
         }
     });

@@ -229,6 +229,27 @@ pub fn grouped(n: u64) -> String {
     out
 }
 
+/// `1 file`, `1,000 files`.
+pub fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(n), if n == 1 { one } else { many })
+}
+
+/// A size in powers of 1024.
+pub fn sized(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if bytes < 1024 {
+        return counted(bytes, "byte", "bytes");
+    }
+    let mut size = bytes as f64 / 1024.0;
+    for unit in UNITS {
+        if size < 1024.0 {
+            return format!("{size:.1} {unit}");
+        }
+        size /= 1024.0;
+    }
+    format!("{size:.1} PiB")
+}
+
 /// Columns that line up, the first row being the heading.
 pub fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
@@ -253,6 +274,15 @@ mod tests {
         assert_eq!(grouped(999), "999");
         assert_eq!(grouped(1000), "1,000");
         assert_eq!(grouped(12_345_678), "12,345,678");
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        assert_eq!(
+            [1, 1023, 1024, 1536, 5 << 30].map(sized),
+            ["1 byte", "1,023 bytes", "1.0 KiB", "1.5 KiB", "5.0 GiB"]
+        );
+        assert_eq!(counted(1, "file", "files"), "1 file");
     }
 
     #[test]

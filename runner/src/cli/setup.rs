@@ -4,7 +4,7 @@ use super::Common;
 use super::output::{Exit, Failure};
 use crate::config::Pipeline;
 use crate::host::{Host, HostError, HostLimits};
-use crate::publish::ComponentFolders;
+use crate::publish::{ComponentFolders, Loader};
 use crate::source::files::open_store;
 use crate::store::{BatchStore, ContentStore, Objects, StateStore};
 use std::path::{Path, PathBuf};
@@ -51,6 +51,8 @@ pub struct Stores {
     pub state: StateStore,
     pub batches: BatchStore,
     pub content: ContentStore,
+    /// All that the two hold.
+    pub objects: Objects,
 }
 
 impl Stores {
@@ -82,14 +84,27 @@ impl Stores {
         }
     }
 
+    /// Loads the code of task versions.
+    pub fn loader(&self, host: Host) -> Loader {
+        Loader { host, state: self.state.clone(), content: self.content.clone() }
+    }
+
     fn with(common: &Common, state: StateStore) -> Result<Self, Failure> {
         let objects = objects(common)?;
         Ok(Self {
             batches: BatchStore::new(objects.clone(), state.clone()),
-            content: ContentStore::new(objects),
+            content: ContentStore::new(objects.clone()),
+            objects,
             state,
         })
     }
+}
+
+/// The folder for what must not last; created when it is not there.
+pub fn spool(common: &Common) -> Result<PathBuf, Failure> {
+    let spool = Folders::of(common).spool();
+    create_private(&spool)?;
+    Ok(spool)
 }
 
 fn create_private(folder: &Path) -> Result<(), Failure> {
@@ -139,4 +154,12 @@ pub fn host(common: &Common, pipeline: Option<&Pipeline>) -> Result<Host, Failur
         fate: None,
         hint: format!("is {} writable? choose another folder with --cache", cache(common).display()),
     })
+}
+
+/// How the names of folders beside the state begin that must not outlast a run.
+pub const SCRATCH: &str = "scratch-";
+
+/// A folder for what must not last.
+pub fn scratch() -> Result<tempfile::TempDir, Failure> {
+    tempfile::tempdir().map_err(|e| Failure::usage(format!("cannot make a scratch folder: {e}"), "check TMPDIR"))
 }

@@ -5,7 +5,7 @@ use super::output::{Answer, Failure, grouped, table};
 use super::setup::Stores;
 use crate::drive::time;
 use crate::store::{StateStore, now};
-use gristmill_core::id::TaskId;
+use gristmill_core::id::{PartitionId, TaskId};
 use gristmill_core::manifest::BatchState;
 use serde_json::{Value, json};
 
@@ -58,12 +58,25 @@ async fn one(state: &StateStore, task: &TaskId) -> Result<(String, Value), Failu
     let versions = state.task_versions(task).await?;
 
     let mut rows = vec![vec!["task".to_owned(), task.to_string()]];
+    let last_version = state.last_batch_version(task).await?;
+    let is_held = leases.iter().any(|row| row.lease.lease_until > now());
     if let Some(version) = versions.last() {
-        rows.push(vec!["version".into(), format!("{}, published {}", version.version, time(version.published_at))]);
+        rows.push(vec![
+            "version".into(),
+            format!("{}, published {} ({})", version.version, time(version.published_at), version.origin),
+        ]);
+        // A worker takes a version before it reads a page: until then, what its batches say is all that is known.
+        if let Some(last) = last_version.filter(|last| is_held && *last < version.version) {
+            rows.push(vec![
+                "last batch by".into(),
+                format!("version {last}; the running worker takes version {} for its next batch", version.version),
+            ]);
+        }
         rows.push(vec!["schema".into(), version.schema_id.to_string()]);
     }
     for c in &checkpoints {
-        let at = format!("{} (batch {}, epoch {}), {}", c.cursor, c.last_sequence, c.epoch, time(c.updated_at));
+        let of = of_partition(&c.partition_id);
+        let at = format!("{of}{} (batch {}, epoch {}), {}", c.cursor, c.last_sequence, c.epoch, time(c.updated_at));
         rows.push(vec!["checkpoint".into(), at]);
     }
     let counts: Vec<_> = [BatchState::Writing, BatchState::Ready, BatchState::Committed, BatchState::Quarantined]
@@ -88,11 +101,14 @@ async fn one(state: &StateStore, task: &TaskId) -> Result<(String, Value), Failu
         } else {
             "free".into()
         };
-        rows.push(vec!["lease".into(), format!("{held}, fencing token {}", lease.fencing_token)]);
+        let of = of_partition(&row.partition_id);
+        rows.push(vec!["lease".into(), format!("{of}{held}, fencing token {}", lease.fencing_token)]);
     }
     let json = json!({
         "task": task,
         "version": versions.last().map(|v| v.version),
+        "origin": versions.last().map(|v| &v.origin),
+        "lastBatchVersion": last_version,
         "schemaId": versions.last().map(|v| &v.schema_id),
         "checkpoints": checkpoints,
         "batches": counts.iter().map(|(s, n)| (s.as_str(), *n)).collect::<std::collections::BTreeMap<_, _>>(),
@@ -106,4 +122,9 @@ async fn one(state: &StateStore, task: &TaskId) -> Result<(String, Value), Failu
         })).collect::<Vec<_>>(),
     });
     Ok((table(&rows), json))
+}
+
+/// What goes before the words about a partition that is not the source's.
+fn of_partition(partition: &PartitionId) -> String {
+    if *partition == PartitionId::whole() { String::new() } else { format!("{partition}: ") }
 }

@@ -30,7 +30,7 @@ pub async fn validate(common: &Common, args: Args) -> Result<Answer, Failure> {
     let stores = Stores::if_any(common).await?;
     let known = stores.as_ref().map(|s| publish::Known { state: &s.state, content: &s.content });
     let components = setup::component_folders(common, &pipeline);
-    let checked = publish::check(&pipeline, &host, &components, known, scratch.path()).await?;
+    let checked = publish::check(&pipeline, &host, &components, known, scratch.path(), publish::History::Same).await?;
     let guarantee = checked.guarantee;
 
     let pins = &checked.resolved.pins;

@@ -2,6 +2,8 @@
 
 use super::values::{Entries, Free, Located};
 use gristmill_core::digest::Digest;
+use gristmill_core::id::SchemaId;
+use gristmill_core::schema::{Field, Schema};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -38,6 +40,23 @@ impl Json {
     /// A mapping without the keys whose value is none.
     pub fn map<'a>(entries: impl IntoIterator<Item = (&'a str, Option<Self>)>) -> Self {
         Self::Map(entries.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
+    }
+
+    /// Puts an adopted schema and its source columns in place of a definition's own.
+    pub fn adopt(&mut self, schema: &SchemaId, columns: &Schema) {
+        let Self::Map(definition) = self else { return };
+        definition.insert("schema".into(), Self::text(schema));
+        if let Some(Self::Map(source)) = definition.get_mut("source")
+            && let Some(Self::Map(files)) = source.get_mut("files")
+        {
+            files.insert("columns".into(), Self::columns(columns));
+        }
+    }
+
+    /// Columns with their types, in order.
+    pub fn columns(columns: &Schema) -> Self {
+        let field = |field: &Field| Self::List(vec![Self::text(&field.name), Self::text(&field.logical_type)]);
+        Self::List(columns.fields().iter().map(field).collect())
     }
 
     /// A configuration as the transform sees it.

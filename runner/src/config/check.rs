@@ -7,16 +7,20 @@ mod sink;
 mod source;
 mod transforms;
 
+pub(super) use transforms::label_rule;
+
 use super::canonical::Json;
 use super::diagnosis::{Problem, Shown, Span};
 use super::mask;
-use super::pipeline::{At, BatchLimits, Pipeline};
-use super::raw::{RawBatch, RawDeadLetters, RawPipeline, RawSourceVersion};
+use super::pipeline::{At, BatchLimits, Pipeline, SchemaChanges, SourceConfig};
+use super::raw::{RawBatch, RawDeadLetters, RawPipeline, RawSchemaChanges, RawSourceVersion};
 use super::units::{self, NotAQuantity};
 use super::values::{Entries, Located, Scalar};
 use gristmill_core::dead_letter::DeadLetterLimit;
 use gristmill_core::id::{InvalidId, SchemaId, TaskId};
+use gristmill_core::schema::compatibility::Mode;
 use gristmill_core::schema::{Field, InvalidSchema, LogicalType, Schema};
+use gristmill_core::schema_change::Policy;
 use gristmill_core::version::VersionSource;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -36,27 +40,51 @@ const BATCH_AGE: RangeInclusive<Duration> = Duration::from_millis(10)..=Duration
 pub(super) struct Checker<'a> {
     text: &'a str,
     base_dir: &'a Path,
+    files: Files,
     problems: Vec<Problem>,
     sites: BTreeMap<At, Span>,
 }
 
+/// Whether the files that a pipeline names must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Files {
+    Exist,
+    /// A published version has its components and dictionaries in the store.
+    MayBeGone,
+}
+
 /// Judges `raw`, which was read from `text` in a file of `base_dir`.
-pub(super) fn check(raw: &RawPipeline, text: &str, base_dir: &Path, shown: Shown) -> Result<Pipeline, Vec<Problem>> {
-    let mut checker = Checker { text, base_dir, problems: Vec::new(), sites: BTreeMap::new() };
+pub(super) fn check(
+    raw: &RawPipeline,
+    text: &str,
+    base_dir: &Path,
+    files: Files,
+    shown: Shown,
+) -> Result<Pipeline, Vec<Problem>> {
+    let mut checker = Checker { text, base_dir, files, problems: Vec::new(), sites: BTreeMap::new() };
     checker.site(At::Pipeline, Span { offset: 0, len: text.find(['\n', ':']).unwrap_or(text.len()) });
     let task = checker.id(At::Task, "task", &raw.task, TaskId::new);
     let schema = checker.id(At::Schema, "schema", &raw.schema, SchemaId::new);
-    let source = checker.source(&raw.source);
+    let mut source = checker.source(&raw.source);
     let identity = checker.identity("identity", &raw.identity);
     checker.site(At::Identity, raw.identity.span);
     for column in &raw.identity.value {
         checker.site(At::IdentityColumn(column.value.clone()), column.span);
     }
     let source_version = checker.source_version(raw.source_version.as_ref());
-    let (transforms, canonical_transforms) = checker.transforms(raw.transforms.as_ref());
+    let (transforms, canonical_transforms) = checker.transforms(raw.transforms.as_ref(), schema.as_ref());
     let batch = checker.batch(raw.batch.as_ref());
     let sink = checker.sink(&raw.sink);
     let dead_letters = checker.dead_letters(raw.dead_letters.as_ref());
+    let schema_changes = checker.schema_changes(raw.schema_changes.as_ref());
+    if let (Some(SourceConfig::Files(files)), Some(changes)) = (&mut source, &schema_changes) {
+        files.ignore_columns = changes.policy == Policy::Ignore;
+    }
+    let keep_raw = raw.keep_raw.as_ref().is_some_and(|keep| keep.value);
+    let redact = raw.redact.iter().flat_map(|columns| &columns.value).map(|column| column.value.clone()).collect();
+    if let Some(columns) = &raw.redact {
+        checker.site(At::Redact, columns.span);
+    }
     if let Some(source) = &source {
         let normalized = raw.transforms.as_ref().is_some_and(|transforms| transforms.value.normalize.is_some());
         checker.record_columns(source, normalized, raw);
@@ -65,7 +93,7 @@ pub(super) fn check(raw: &RawPipeline, text: &str, base_dir: &Path, shown: Shown
         }
     }
     let Checker { problems, sites, .. } = checker;
-    match (task, schema, source, identity, transforms, batch, sink, dead_letters) {
+    match (task, schema, source, identity, transforms, batch, sink, dead_letters, schema_changes) {
         (
             Some(task),
             Some(schema),
@@ -75,6 +103,7 @@ pub(super) fn check(raw: &RawPipeline, text: &str, base_dir: &Path, shown: Shown
             Some(batch),
             Some(sink),
             Some(dead_letters),
+            Some(schema_changes),
         ) if problems.is_empty() => {
             let canonical = Json::map([
                 ("version", Some(Json::Integer(1))),
@@ -86,6 +115,7 @@ pub(super) fn check(raw: &RawPipeline, text: &str, base_dir: &Path, shown: Shown
                 ("transforms", Some(canonical_transforms)),
                 ("batch", Some(canonical_batch(&batch))),
                 ("sink", Some(sink::canonical(&sink, raw))),
+                ("keep_raw", keep_raw.then_some(Json::Bool(true))),
             ]);
             let base_dir = base_dir.to_owned();
             Ok(Pipeline {
@@ -98,6 +128,10 @@ pub(super) fn check(raw: &RawPipeline, text: &str, base_dir: &Path, shown: Shown
                 batch,
                 sink,
                 dead_letters,
+                schema_changes,
+                keep_raw,
+                redact,
+                text: text.into(),
                 base_dir,
                 canonical,
                 shown,
@@ -272,6 +306,37 @@ impl Checker<'_> {
             return None;
         }
         Some(DeadLetterLimit { max_ratio, max_records })
+    }
+
+    fn schema_changes(&mut self, raw: Option<&Located<RawSchemaChanges>>) -> Option<SchemaChanges> {
+        let default = SchemaChanges::default();
+        let Some(Located { value: raw, span, .. }) = raw else { return Some(default) };
+        self.site(At::SchemaChanges, *span);
+        let policy = self.word("policy", raw.policy.as_ref(), &Policy::ALL, default.policy);
+        let compatibility = self.word("compatibility", raw.compatibility.as_ref(), &Mode::ALL, default.compatibility);
+        Some(SchemaChanges { policy: policy?, compatibility: compatibility? })
+    }
+
+    /// One of a few words, or the default. None: refused.
+    fn word<T: Copy + std::fmt::Display>(
+        &mut self,
+        what: &str,
+        text: Option<&Located<String>>,
+        all: &[T],
+        default: T,
+    ) -> Option<T> {
+        let Some(text) = text else { return Some(default) };
+        let found = all.iter().find(|word| word.to_string() == text.value);
+        if found.is_none() {
+            let shown = self.shown(text);
+            let words: Vec<_> = all.iter().map(|word| format!("`{word}`")).collect();
+            self.refuse(
+                text.span,
+                format!("`{shown}` is not a value of `{what}`"),
+                format!("write {}", words.join(", ")),
+            );
+        }
+        found.copied()
     }
 
     /// A list of distinct column names.

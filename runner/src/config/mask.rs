@@ -72,7 +72,9 @@ fn secret_values(line: &str) -> Vec<(usize, usize)> {
         if !after.starts_with(char::is_whitespace) && !line[..colon].ends_with(['"', '\'']) {
             continue;
         }
-        let key_start = line[..colon].rfind(|c: char| c.is_whitespace() || "{[,".contains(c)).map_or(0, |at| at + 1);
+        // A space may have several bytes.
+        let before = line[..colon].char_indices().rfind(|(_, c)| c.is_whitespace() || "{[,".contains(*c));
+        let key_start = before.map_or(0, |(at, c)| at + c.len_utf8());
         if !is_secret_key(&line[key_start..colon]) {
             continue;
         }
@@ -132,6 +134,7 @@ mod tests {
             ("{\"token\":\"abc\"}", "{\"token\":*****}"),
             ("url: ${SECRET}:x", "url: ${SECRET}:x"),
             ("key: faa\ntask: x", "key: faa\ntask: x"),
+            ("a\u{2009}token: abc", "a\u{2009}token: ***"),
             ("password: |\n  ab\n  cd\nx: 1\n", "password: *\n  **\n  **\nx: 1\n"),
         ] {
             assert_eq!(masked(text), shown);

@@ -26,12 +26,24 @@ mod yaml;
 pub use diagnosis::{Diagnoses, Diagnosis, Style};
 pub use pipeline::{
     At, BatchLimits, ComponentRef, CsvFormat, DictionaryConfig, FileFormat, FilesConfig, GuestLimits, Location,
-    Pipeline, SinkConfig, SourceConfig, StageConfig, TableConfig, Tables, Target, Transforms,
+    MigrateConfig, Pipeline, SchemaChanges, SinkConfig, SourceConfig, StageConfig, TableConfig, Tables, Target,
+    Transforms,
 };
 
+use check::Files;
 use diagnosis::{Problem, Shown, Span};
 use std::path::Path;
 use yaml::{Kind, Node};
+
+/// Whether a name and a version make a component's label; the rule that one of them breaks.
+pub fn label_rule(name: &str, version: &str) -> Result<(), &'static str> {
+    check::label_rule(name, version)
+}
+
+/// The text of a pipeline file, to be shown: secrets are masked, and each byte stands where it stood.
+pub fn masked(text: &str) -> String {
+    mask::masked(text)
+}
 
 /// The JSON Schema of pipeline files, for editors.
 pub fn json_schema() -> serde_json::Value {
@@ -47,11 +59,30 @@ impl Pipeline {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
         };
-        let shown = Shown::new(path, &text);
-        let root = yaml::read(&text, env).map_err(|problems| Diagnoses::new(&shown, problems))?;
+        Self::read(&text, Shown::new(path, &text), base_dir, Files::Exist, env)
+    }
+
+    /// The pipeline of a published version, from its text. The files that it names may be gone.
+    pub fn published(
+        text: &str,
+        version: &str,
+        base_dir: &Path,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Diagnoses> {
+        Self::read(text, Shown::new(Path::new(version), text), base_dir, Files::MayBeGone, env)
+    }
+
+    fn read(
+        text: &str,
+        shown: Shown,
+        base_dir: &Path,
+        files: Files,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, Diagnoses> {
+        let root = yaml::read(text, env).map_err(|problems| Diagnoses::new(&shown, problems))?;
         check_version(&root).map_err(|problem| Diagnoses::new(&shown, vec![problem]))?;
         let raw = decode::decode(root).map_err(|problems| Diagnoses::new(&shown, problems))?;
-        check::check(&raw, &text, base_dir, shown.clone()).map_err(|problems| Diagnoses::new(&shown, problems))
+        check::check(&raw, text, base_dir, files, shown.clone()).map_err(|problems| Diagnoses::new(&shown, problems))
     }
 }
 

@@ -5,10 +5,14 @@ use super::diagnosis::{Diagnosis, Problem, Shown, Span};
 use gristmill_core::dead_letter::DeadLetterLimit;
 use gristmill_core::id::{SchemaId, TaskId};
 use gristmill_core::schema::Schema;
+use gristmill_core::schema::compatibility::Mode;
+use gristmill_core::schema::rules::Rules;
+use gristmill_core::schema_change::Policy;
 use gristmill_core::version::VersionSource;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A checked pipeline file.
@@ -25,6 +29,13 @@ pub struct Pipeline {
     pub batch: BatchLimits,
     pub sink: SinkConfig,
     pub dead_letters: DeadLetterLimit,
+    pub schema_changes: SchemaChanges,
+    /// Keep the source's pages beside their batches.
+    pub keep_raw: bool,
+    /// Columns whose values are never shown.
+    pub redact: BTreeSet<String>,
+    /// The file as it was written: variables unexpanded.
+    pub text: Arc<str>,
     /// The folder of the pipeline file: relative paths in it start here, and are already resolved.
     pub base_dir: PathBuf,
     pub(super) canonical: canonical::Json,
@@ -35,6 +46,13 @@ pub struct Pipeline {
 #[derive(Debug, Clone, PartialEq)]
 pub enum SourceConfig {
     Files(FilesConfig),
+}
+
+/// What a task does when its source's columns change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SchemaChanges {
+    pub policy: Policy,
+    pub compatibility: Mode,
 }
 
 /// Files in a folder or below an object store's prefix.
@@ -49,6 +67,8 @@ pub struct FilesConfig {
     /// How long a file must stay unchanged before it is read.
     pub settle: Duration,
     pub max_field_bytes: usize,
+    /// Columns that a file has and `columns` does not are left out.
+    pub ignore_columns: bool,
 }
 
 /// A folder, here or in an object store.
@@ -95,10 +115,19 @@ impl Default for CsvFormat {
 pub struct Transforms {
     /// None: the source's columns are the change records.
     pub normalize: Option<StageConfig>,
+    /// By the schema that a link starts from.
+    pub migrate: BTreeMap<SchemaId, MigrateConfig>,
     /// None: the change records are the rows.
     pub map: Option<StageConfig>,
     pub dictionaries: BTreeMap<String, DictionaryConfig>,
     pub limits: GuestLimits,
+}
+
+/// A link from one schema to the next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MigrateConfig {
+    pub to: SchemaId,
+    pub stage: StageConfig,
 }
 
 #[derive(Clone, PartialEq, Eq)]
@@ -229,9 +258,12 @@ pub enum At {
     Identity,
     IdentityColumn(String),
     SourceVersion,
+    SchemaChanges,
     Transforms,
     Normalize,
     NormalizeConfig,
+    /// By the schema that the link starts from.
+    Migrate(String),
     Map,
     MapConfig,
     Dictionaries,
@@ -243,6 +275,7 @@ pub enum At {
     /// By the output's name.
     Table(String),
     DeadLetters,
+    Redact,
 }
 
 impl At {
@@ -255,14 +288,16 @@ impl At {
             | Self::Source
             | Self::Identity
             | Self::SourceVersion
+            | Self::SchemaChanges
             | Self::Transforms
             | Self::Batch
             | Self::Sink
-            | Self::DeadLetters => Self::Pipeline,
+            | Self::DeadLetters
+            | Self::Redact => Self::Pipeline,
             Self::SourceColumns => Self::Source,
             Self::SourceColumn(_) => Self::SourceColumns,
             Self::IdentityColumn(_) => Self::Identity,
-            Self::Normalize | Self::Map | Self::Dictionaries | Self::Limits => Self::Transforms,
+            Self::Normalize | Self::Migrate(_) | Self::Map | Self::Dictionaries | Self::Limits => Self::Transforms,
             Self::NormalizeConfig => Self::Normalize,
             Self::MapConfig => Self::Map,
             Self::Dictionary(_) => Self::Dictionaries,
@@ -283,6 +318,24 @@ impl Pipeline {
             place = at.enclosing();
         }
         self.shown.diagnosis(Problem { span: None, message: message.into(), hint: Some(hint.into()) })
+    }
+
+    /// How the source's values become those of the records.
+    pub fn rules(&self) -> Rules {
+        let SourceConfig::Files(files) = &self.source;
+        let mut rules = Rules::default();
+        if let FileFormat::Csv(csv) = &files.format {
+            rules.missing_values.texts = csv.null_values.iter().cloned().collect();
+        }
+        rules
+    }
+
+    /// Puts an adopted source in place of the file's own words.
+    pub fn adopt(&mut self, schema: SchemaId, columns: Schema) {
+        let SourceConfig::Files(files) = &mut self.source;
+        self.canonical.adopt(&schema, &columns);
+        files.columns = Some(columns);
+        self.schema = schema;
     }
 
     /// Where an output of the mapper goes.

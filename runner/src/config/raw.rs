@@ -37,6 +37,16 @@ pub(super) struct RawPipeline {
     /// How many records may be refused before the task stops for a person.
     #[serde(default)]
     pub dead_letters: Option<Located<RawDeadLetters>>,
+    /// What the task does when its source's columns change.
+    #[serde(default)]
+    pub schema_changes: Option<Located<RawSchemaChanges>>,
+    /// Keep the source's page beside each batch, so that normalize can be replayed too. Default: false.
+    #[serde(default)]
+    #[schemars(schema_with = "bool_schema")]
+    pub keep_raw: Option<Located<bool>>,
+    /// Columns whose values are never shown where versions are compared.
+    #[serde(default)]
+    pub redact: Option<Located<Vec<Located<String>>>>,
 }
 
 /// Exactly one kind of source.
@@ -135,6 +145,10 @@ pub(super) struct RawTransforms {
     /// Turns the source's columns into change records, before they are stored. Default: they are the change records.
     #[serde(default)]
     pub normalize: Option<Located<Short<RawStage>>>,
+    /// Turns stored records of an older schema into those of the next, by the older schema's id. Applied where history is
+    /// mapped anew; a chain of several links ends at this pipeline's `schema`.
+    #[serde(default)]
+    pub migrate: Option<Entries<Located<Short<RawMigrate>>>>,
     /// Turns change records into rows of the target. Default: they are the rows.
     #[serde(default)]
     pub map: Option<Located<Short<RawStage>>>,
@@ -153,6 +167,22 @@ pub(super) struct RawTransforms {
 pub(super) struct RawStage {
     /// A deployed component, `name@version`, or a path ending in `.wasm`.
     pub component: Located<String>,
+    /// Passed to the transform, as a JSON object.
+    #[serde(default)]
+    pub config: Option<Located<Entries<Located<Free>>>>,
+}
+
+/// A link from one schema to the next.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "Migrate")]
+pub(super) struct RawMigrate {
+    /// A deployed component, `name@version`, or a path ending in `.wasm`.
+    pub component: Located<String>,
+    /// The schema id of the records that it gives. Default: this pipeline's `schema`.
+    #[serde(default)]
+    #[schemars(schema_with = "id_schema")]
+    pub to: Option<Located<String>>,
     /// Passed to the transform, as a JSON object.
     #[serde(default)]
     pub config: Option<Located<Entries<Located<Free>>>>,
@@ -281,12 +311,41 @@ pub(super) struct RawDeadLetters {
     pub max_records: Option<Located<Scalar>>,
 }
 
+/// What a task does when its source's columns change.
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "SchemaChanges")]
+pub(super) struct RawSchemaChanges {
+    /// `stop` waits for a person; `adopt` takes new columns that may be null into a new task version; `ignore` leaves new
+    /// columns out. What the compatibility mode does not allow waits for a person in any case. Default: `stop`.
+    #[serde(default)]
+    #[schemars(schema_with = "policy_schema")]
+    pub policy: Option<Located<String>>,
+    /// Which changes are allowed: `backward` (new code reads old records), `forward` (old code reads new records), `full`
+    /// (both) or `none` (all). Default: `backward`.
+    #[serde(default)]
+    #[schemars(schema_with = "mode_schema")]
+    pub compatibility: Option<Located<String>>,
+}
+
 impl ShortForm for RawStage {
+    const MARKER: &'static str = "gristmill::Short:component";
+}
+
+impl ShortForm for RawMigrate {
     const MARKER: &'static str = "gristmill::Short:component";
 }
 
 impl ShortForm for RawDictionary {
     const MARKER: &'static str = "gristmill::Short:file";
+}
+
+fn policy_schema(_: &mut SchemaGenerator) -> Schema {
+    or_variable(&[serde_json::json!({ "enum": ["stop", "adopt", "ignore"] })])
+}
+
+fn mode_schema(_: &mut SchemaGenerator) -> Schema {
+    or_variable(&[serde_json::json!({ "enum": ["backward", "forward", "full", "none"] })])
 }
 
 fn version_schema(_: &mut SchemaGenerator) -> Schema {

@@ -33,7 +33,7 @@ impl Delivery {
     /// state that was restored or made anew beside its target would soon hold a large enough token, and give out places
     /// and file numbers that the target already knows.
     pub async fn check_history(&mut self) -> Result<(), RunError> {
-        let found = self.sink.last_batch(&self.tenure).await;
+        let found = self.sink.last_batch(&self.tenure, self.checkpoint.epoch).await;
         let last = match found.map_err(|error| RunError::Sink { error, batch: None })? {
             Some(batch) => Some(self.state.batch(batch).await?.ok_or(RunError::TargetAhead { batch })?),
             None => None,
@@ -48,7 +48,7 @@ impl Delivery {
 
     /// Raises the fence in the target, which stops a zombie as early as can be.
     pub async fn open_for(&mut self, mapper: Arc<Mapper>) -> Result<(), RunError> {
-        if self.opened.as_ref().is_some_and(|opened| Arc::ptr_eq(opened, &mapper)) {
+        if self.opened.as_ref().is_some_and(|opened| opened.outputs == mapper.outputs) {
             return Ok(());
         }
         let failed = |error| RunError::Sink { error, batch: None };

@@ -39,6 +39,9 @@ pub enum RunError {
     Normalize { fault: StageFault },
     #[error("{fault}")]
     Map { fault: StageFault, batch: BatchId },
+    /// A replay of dead letters met a component that breaks on no row in particular.
+    #[error("{fault}")]
+    Replay { fault: StageFault },
     #[error("{reason}")]
     TooManyDeadLetters {
         reason: String,
@@ -49,7 +52,13 @@ pub enum RunError {
         /// They are recorded, and the batch is committed without them.
         recorded: bool,
     },
-    #[error("partition is worked by {by} until {}", time(*until))]
+    /// Recorded as a schema change.
+    #[error("{object} has other columns than the task reads: {}", changes.join("; "))]
+    SchemaChanged { object: String, changes: Vec<String>, id: i64 },
+    /// The task waits for a person to deal with a schema change.
+    #[error("schema change {id} is {state}: {what}")]
+    SchemaOpen { id: i64, state: gristmill_core::schema_change::State, what: String, hint: String },
+    #[error("partition is worked by {by} until {}", crate::store::shown_time(*until))]
     LeaseHeld { by: String, until: Micros },
     #[error("the target holds batch {batch} of this task, which this state does not know")]
     TargetAhead { batch: BatchId },
@@ -61,12 +70,6 @@ pub enum RunError {
     OutOfOrder(#[from] OutOfOrder),
     #[error("a worker ended unexpectedly: {0}")]
     Panicked(String),
-}
-
-/// For messages.
-pub fn time(at: Micros) -> String {
-    chrono::DateTime::from_timestamp_micros(at.0)
-        .map_or_else(|| at.0.to_string(), |t| t.format("%Y-%m-%d %H:%M:%S UTC").to_string())
 }
 
 impl RunError {
@@ -81,9 +84,10 @@ impl RunError {
             },
             Self::Source(e) => match e {
                 SourceError::Transient { .. } => Kind::Transient,
-                SourceError::Permanent { .. } | SourceError::PositionLost { .. } | SourceError::Mismatch { .. } => {
-                    Kind::Person
-                }
+                SourceError::Permanent { .. }
+                | SourceError::PositionLost { .. }
+                | SourceError::Mismatch { .. }
+                | SourceError::Changed(_) => Kind::Person,
             },
             Self::Sink { error, .. } => match error {
                 SinkError::Transient { .. } => Kind::Transient,
@@ -92,7 +96,10 @@ impl RunError {
             },
             Self::Normalize { .. }
             | Self::Map { .. }
+            | Self::Replay { .. }
             | Self::TooManyDeadLetters { .. }
+            | Self::SchemaChanged { .. }
+            | Self::SchemaOpen { .. }
             | Self::TargetAhead { .. }
             | Self::TargetBehind { .. } => Kind::Person,
             Self::LeaseHeld { .. } => Kind::Fenced,
@@ -108,6 +115,7 @@ impl RunError {
         match self {
             Self::Configuration { .. } => "nothing was written".into(),
             Self::Normalize { .. } | Self::Source(_) => NOT_READ.into(),
+            Self::Replay { .. } => "nothing of these letters was written; they stay open".into(),
             Self::TooManyDeadLetters { batch: None, .. } => NOT_READ.into(),
             Self::TooManyDeadLetters { batch: Some(batch), recorded: true, .. } => {
                 format!("batch {batch} is committed without them, and they are recorded")
@@ -115,6 +123,8 @@ impl RunError {
             Self::TooManyDeadLetters { batch: Some(batch), .. }
             | Self::Map { batch, .. }
             | Self::Sink { batch: Some(batch), .. } => stays_ready(batch),
+            Self::SchemaChanged { .. } => "everything before it is read and committed; of it, nothing is".into(),
+            Self::SchemaOpen { .. } => "what was committed stays; what is READY waits in the store".into(),
             Self::LeaseHeld { .. }
             | Self::Sink { batch: None, .. }
             | Self::TargetAhead { .. }
@@ -139,6 +149,7 @@ impl RunError {
             },
             Self::Source(e) => match e {
                 SourceError::Transient { .. } => "check that the source can be reached, then run again".into(),
+                SourceError::Changed(_) => "see `gristmill schema list`".into(),
                 SourceError::Permanent { hint, .. }
                 | SourceError::PositionLost { hint, .. }
                 | SourceError::Mismatch { hint, .. } => hint.clone(),
@@ -152,6 +163,7 @@ impl RunError {
             Self::Normalize { .. } => {
                 "fix the component, give it a new version, name that in the pipeline and run again".into()
             }
+            Self::Replay { .. } => "fix the component, publish it as a new version, and replay with that".into(),
             Self::Map { batch, .. } => format!(
                 "a batch runs the code it is pinned to: fix the component, name its new version in the pipeline, set the batch aside \
                  with `gristmill batches quarantine {batch}` and run again; its range is then read again"
@@ -163,6 +175,10 @@ impl RunError {
             Self::TooManyDeadLetters { .. } => {
                 "fix the source or the component, or raise dead_letters in the pipeline".into()
             }
+            Self::SchemaChanged { id, .. } => format!(
+                "see `gristmill schema show {id}`; then change the pipeline and plan it with `gristmill schema plan`, or put the source right and dismiss the change with `gristmill schema dismiss {id}`"
+            ),
+            Self::SchemaOpen { hint, .. } => hint.clone(),
             Self::LeaseHeld { .. } => "stop the other process first; its lease ends with it".into(),
             Self::TargetBehind { .. } => {
                 "the target was restored from an older copy, emptied or replaced: bring it back, or fill a new target from the \

@@ -2,17 +2,19 @@
 
 use super::normalize::NormalizeError;
 use super::progress::Progress;
-use super::{DeadLetterBudget, RunError};
+use super::versions::{Swap, Versions};
+use super::{DeadLetterBudget, RunError, schema};
 use crate::publish::Published;
-use crate::source::{PageLimits, Poll, Source, SourceError};
-use crate::store::batches::BatchDraft;
+use crate::source::{Changed, Poll, Source, SourceError};
+use crate::store::batches::{BatchDraft, Content};
 use crate::store::{BatchStore, ReadyBatch};
 use backon::{BackoffBuilder, ExponentialBuilder};
 use gristmill_core::dead_letter::DeadLetter;
 use gristmill_core::id::{Epoch, Sequence};
 use gristmill_core::lease::Tenure;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 
@@ -25,9 +27,9 @@ pub(super) const EXAMPLES: usize = 5;
 pub(super) struct Extraction {
     pub tenure: Tenure,
     pub published: Arc<Published>,
+    pub versions: Arc<Versions>,
     pub batches: BatchStore,
     pub source: Box<dyn Source>,
-    pub page_limits: PageLimits,
     pub budget: DeadLetterBudget,
     pub once: bool,
     pub stop: watch::Receiver<bool>,
@@ -35,6 +37,21 @@ pub(super) struct Extraction {
     pub sequence: Sequence,
     pub epoch: Epoch,
     pub progress: Arc<Progress>,
+    pub spool: PathBuf,
+    /// Of the last page, most records were refused.
+    pub mostly_refused: bool,
+    /// Read by the caller at the end, however that comes.
+    pub done: Arc<Mutex<Extracted>>,
+}
+
+/// Why this half ended.
+pub(super) enum Ended {
+    /// The source is drained, or a stop was asked for.
+    Done,
+    /// A version is in force that reads another source.
+    Source(Arc<Published>),
+    /// The same, and the target is not ready for it.
+    Held(Arc<Published>),
 }
 
 /// What this half did.
@@ -47,42 +64,92 @@ pub(super) struct Extracted {
 
 impl Extraction {
     /// Goes on until the source is drained, a stop is asked for, or the delivering half has ended.
-    pub async fn run(mut self, ready: mpsc::Sender<ReadyBatch>) -> (Extracted, Result<(), RunError>) {
-        let mut done = Extracted::default();
-        let ended = self.extract(ready, &mut done).await;
-        (done, ended)
-    }
-
-    async fn extract(&mut self, ready: mpsc::Sender<ReadyBatch>, done: &mut Extracted) -> Result<(), RunError> {
+    /// Without a delivering half batches are stored and wait.
+    pub async fn run(mut self, ready: Option<mpsc::Sender<ReadyBatch>>) -> Result<Ended, RunError> {
         while !*self.stop.borrow() {
-            let wait = match self.poll().await? {
+            match self.versions.later_than(&self.published).await? {
+                Some(Swap::Source(next)) => return Ok(Ended::Source(next)),
+                Some(Swap::Held(next)) => return Ok(Ended::Held(next)),
+                Some(Swap::Code(next)) => {
+                    self.budget.set_limit(next.settings.dead_letters);
+                    self.published = next;
+                }
+                None => {}
+            }
+            let polled = match self.poll().await {
+                Err(SourceError::Changed(changed)) => return self.adopted(*changed).await,
+                polled => polled?,
+            };
+            let wait = match polled {
                 Poll::Page(page) => {
                     // A place in the channel first: it bounds how many batches are in memory.
-                    let Ok(place) = ready.reserve().await else { return Ok(()) };
-                    place.send(self.store(*page, done).await?);
+                    let place = match &ready {
+                        None => None,
+                        Some(ready) => match ready.reserve().await {
+                            Ok(place) => Some(place),
+                            Err(_) => return Ok(Ended::Done),
+                        },
+                    };
+                    match self.store(*page).await {
+                        Ok(batch) => {
+                            place.map(|place| place.send(batch));
+                        }
+                        Err(e @ RunError::TooManyDeadLetters { .. }) => return Err(self.or_type_change(e).await?),
+                        Err(e) => return Err(e),
+                    }
                     continue;
                 }
                 Poll::Settling(wait) => {
                     tracing::debug!(?wait, "waiting for the source to come to rest");
                     wait
                 }
-                Poll::Idle if self.once => return Ok(()),
+                Poll::Idle if self.once => return Ok(Ended::Done),
                 Poll::Idle => IDLE_WAIT,
             };
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
                 _ = self.stop.wait_for(|stop| *stop) => {}
-                () = ready.closed() => return Ok(()),
+                () = closed(&ready) => return Ok(Ended::Done),
             }
         }
-        Ok(())
+        Ok(Ended::Done)
+    }
+
+    /// Goes on with changed columns, if the task adopts them.
+    async fn adopted(&mut self, changed: Changed) -> Result<Ended, RunError> {
+        let loader = &self.versions.loader;
+        if self.sequence == Sequence::new(0) {
+            // Nothing was read under these columns yet: the pipeline is wrong, the source has not changed.
+            return Err(schema::never_fitted(&self.published, &changed).into());
+        }
+        let version = schema::changed(loader, &self.published, changed, &self.spool).await?;
+        let row = loader.version(&self.published.task_id, version).await?;
+        let pipeline = loader.pipeline(&row)?;
+        tracing::info!(version = %version, origin = row.origin, "adopting new columns of the source");
+        Ok(Ended::Source(Arc::new(loader.published(&row, &pipeline).await?)))
+    }
+
+    /// Too many records that are refused for one column are a sign that the column is of another type now.
+    async fn or_type_change(&mut self, error: RunError) -> Result<RunError, RunError> {
+        let RunError::TooManyDeadLetters { examples, .. } = &error else { return Ok(error) };
+        let found = schema::unreadable_column(examples);
+        let found = found.filter(|_| self.mostly_refused && self.sequence > Sequence::new(0));
+        let Some((object, column)) = found else { return Ok(error) };
+        let Ok(observed) = self.source.observe(&object).await else { return Ok(error) };
+        match schema::with_column(&self.published.source_schema, &observed, &column) {
+            None => Ok(error),
+            Some(observed) => match self.adopted(Changed { object, observed }).await {
+                Err(changed) => Ok(changed),
+                Ok(_) => Ok(error),
+            },
+        }
     }
 
     /// One read, with bounded retries of what may pass.
     async fn poll(&mut self) -> Result<Poll, SourceError> {
         let mut delays = retries().build();
         loop {
-            match self.source.poll(self.page_limits).await {
+            match self.source.poll(self.published.settings.page_limits).await {
                 Err(SourceError::Transient { doing, source }) => match delays.next() {
                     Some(delay) => {
                         tracing::warn!(doing, error = %source, retry_in = ?delay, "the source did not answer");
@@ -100,7 +167,7 @@ impl Extraction {
     }
 
     /// normalize → dead-letter limit → batch store.
-    async fn store(&mut self, mut page: crate::record::Page, done: &mut Extracted) -> Result<ReadyBatch, RunError> {
+    async fn store(&mut self, mut page: crate::record::Page) -> Result<ReadyBatch, RunError> {
         let sequence = self.sequence.next();
         let refused = std::mem::take(&mut page.dead_letters);
         let read = (page.rows.num_rows() + refused.len()) as u64;
@@ -115,6 +182,7 @@ impl Extraction {
             tracing::info!(stage = "normalize", message);
         }
         let dead_letters = normalized.dead_letters;
+        self.mostly_refused = dead_letters.len() as u64 * 2 > read;
         self.budget.admit_page(read, dead_letters.len() as u64).map_err(|reason| RunError::TooManyDeadLetters {
             reason,
             examples: dead_letters.iter().take(EXAMPLES).cloned().collect(),
@@ -134,15 +202,20 @@ impl Extraction {
                     schema_id: self.published.schema_id.clone(),
                     schema_digest: self.published.schema.digest(),
                     pins: self.published.pins.clone(),
-                    cursor_from: page.cursor_from,
-                    cursor_to: page.cursor_to,
-                    source_state: page.state,
-                    records: normalized.records,
+                    cursor_from: page.cursor_from.clone(),
+                    cursor_to: page.cursor_to.clone(),
+                    source_state: std::mem::take(&mut page.state),
+                    content: Content::New {
+                        records: normalized.records,
+                        raw: self.published.settings.keep_raw.then_some(&page),
+                    },
                     dead_letters,
+                    letters: Vec::new(),
                 },
             )
             .await?;
         self.sequence = sequence;
+        let mut done = self.done.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         done.records_read += read;
         done.batches_stored += 1;
         for (class, n) in counts {
@@ -151,6 +224,13 @@ impl Extraction {
         Progress::add(&self.progress.records_read, read);
         Progress::add(&self.progress.batches_stored, 1);
         Ok(batch)
+    }
+}
+
+async fn closed(ready: &Option<mpsc::Sender<ReadyBatch>>) {
+    match ready {
+        Some(ready) => ready.closed().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::normalize::{class_of, missing_key};
 use crate::content::{digest_outputs, row_hashes};
-use crate::host::{PlannedStage, Selection, StageFault, StageRows};
+use crate::host::{PlannedStage, Reject, Selection, StageFault, StageRows};
 use crate::record::{ChangeRecords, MappedOutput, OutputSchema};
-use arrow::array::{Array, AsArray, BinaryArray, BooleanArray};
+use arrow::array::{Array, AsArray, BinaryArray, BooleanArray, RecordBatch, UInt32Array};
 use arrow::compute::{and, filter, filter_record_batch, is_not_null, take};
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
@@ -14,12 +14,24 @@ use gristmill_core::digest::Digest;
 /// The map stage of some pins, for one schema.
 #[derive(Debug)]
 pub struct Mapper {
+    /// Migrations from the batch's schema to the one that the stage takes.
+    pub links: Vec<Link>,
     /// None: the records are the rows.
     pub stage: Option<PlannedStage>,
-    /// Schema of the records that it takes.
-    pub records: SchemaRef,
+    /// Schema of the batches that it takes.
+    pub input: SchemaRef,
     /// The tables that it fills, in the stage's order, with their identities.
     pub outputs: Vec<OutputSchema>,
+}
+
+/// A planned link of a migration chain.
+#[derive(Debug)]
+pub struct Link {
+    pub stage: PlannedStage,
+    /// The frozen schema of the records that it gives.
+    pub records: SchemaRef,
+    /// For each column of it, its place among those of the stage.
+    pub places: Vec<usize>,
 }
 
 /// A mapped batch.
@@ -45,25 +57,30 @@ impl Mapper {
     /// Maps the records of one batch.
     pub fn run(&self, records: &ChangeRecords) -> Result<Mapped, MapError> {
         let mut dead_letters = Vec::new();
-        let (staged, messages) = match &self.stage {
-            None => (vec![StageRows::unchanged(&records.rows, &records.operations)], Vec::new()),
+        let mut messages = Vec::new();
+        let migrated = self.migrate(records, &mut dead_letters, &mut messages)?;
+        let (records, origin) = match &migrated {
+            None => (records, None),
+            Some((records, origin)) => (records, Some(origin)),
+        };
+        let batch_row = |row: u32| origin.map_or(row, |origin| origin.value(row as usize));
+        let mut staged = match &self.stage {
+            None => vec![StageRows::unchanged(&records.rows, &records.operations)],
             Some(stage) => {
                 let output = stage.process(&records.rows, &records.operations)?;
-                dead_letters.extend(output.rejects.into_iter().map(|reject| DeadLetter {
-                    refused_at: RefusedAt::Map,
-                    class: class_of(reject.kind),
-                    code: reject.code,
-                    field: reject.field,
-                    output: None,
-                    position: RecordPosition::Batch { row: reject.row },
-                    message: reject.message,
-                }));
-                (output.outputs, output.messages)
+                dead_letters.extend(refused(output.rejects, RefusedAt::Map, batch_row));
+                messages.extend(output.messages);
+                output.outputs
             }
         };
         let versions = staged.iter().map(|rows| versions_of(records, rows)).collect::<Result<Vec<_>, _>>()?;
         let described = self.outputs.iter().zip(&staged).zip(&versions);
         let digest = digest_outputs(described.map(|((o, s), v)| (o.name.as_str(), &s.rows, &s.operations, v)));
+        if let Some(origin) = origin {
+            for rows in &mut staged {
+                rows.selection = Selection::Rows(take(origin, &rows.source_rows(), None)?.as_primitive().clone());
+            }
+        }
 
         let mut outputs = Vec::with_capacity(staged.len());
         for ((schema, rows), versions) in self.outputs.iter().zip(staged).zip(versions) {
@@ -79,6 +96,52 @@ impl Mapper {
         }
         Ok(Mapped { outputs, digest, dead_letters, messages })
     }
+}
+
+impl Mapper {
+    /// Takes the records through the chain. None: there is no chain. Else the migrated records, and for each its row in the
+    /// batch.
+    fn migrate(
+        &self,
+        records: &ChangeRecords,
+        dead_letters: &mut Vec<DeadLetter>,
+        messages: &mut Vec<String>,
+    ) -> Result<Option<(ChangeRecords, UInt32Array)>, MapError> {
+        let mut migrated: Option<(ChangeRecords, UInt32Array)> = None;
+        for link in &self.links {
+            let input = migrated.as_ref().map_or(records, |(records, _)| records);
+            let mut output = link.stage.process(&input.rows, &input.operations)?;
+            let origin = migrated.as_ref().map(|(_, origin)| origin);
+            let batch_row = |row: u32| origin.map_or(row, |origin| origin.value(row as usize));
+            dead_letters.extend(refused(output.rejects, RefusedAt::Migrate, batch_row));
+            messages.extend(output.messages);
+            let rows = output.outputs.swap_remove(0);
+            let versions = versions_of(input, &rows)?;
+            let from = rows.source_rows();
+            let origin = match origin {
+                Some(origin) => take(origin, &from, None)?.as_primitive().clone(),
+                None => from,
+            };
+            let fitted =
+                RecordBatch::try_new(link.records.clone(), rows.rows.project(&link.places)?.columns().to_vec())?;
+            migrated = Some((ChangeRecords { rows: fitted, operations: rows.operations, versions }, origin));
+        }
+        Ok(migrated)
+    }
+}
+
+/// Rejects of a stage as dead letters, at their rows of the batch.
+fn refused(rejects: Vec<Reject>, at: RefusedAt, batch_row: impl Fn(u32) -> u32) -> Vec<DeadLetter> {
+    let letter = |reject: Reject| DeadLetter {
+        refused_at: at,
+        class: class_of(reject.kind),
+        code: reject.code,
+        field: reject.field,
+        output: None,
+        position: RecordPosition::Batch { row: batch_row(reject.row) },
+        message: reject.message,
+    };
+    rejects.into_iter().map(letter).collect()
 }
 
 fn versions_of(records: &ChangeRecords, rows: &StageRows) -> Result<BinaryArray, ArrowError> {

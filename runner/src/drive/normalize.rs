@@ -24,9 +24,30 @@ pub struct Normalizer {
 #[derive(Debug)]
 pub struct Normalized {
     pub records: ChangeRecords,
+    /// The row of the page that each record comes from.
+    pub source_rows: UInt32Array,
     /// Those of the source, then those of the transform, then records without a key.
     pub dead_letters: Vec<DeadLetter>,
     pub messages: Vec<String>,
+}
+
+/// The place of a page's rows in the order of arrival, for versions that have no better one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Arrival {
+    sequence: u64,
+    first_row: u64,
+}
+
+impl Arrival {
+    /// As the batch of that number.
+    pub fn of(sequence: Sequence) -> Self {
+        Self { sequence: sequence.get(), first_row: 0 }
+    }
+
+    /// After all rows of the batch before that number, and before all of its own: whatever came with it or later stands.
+    pub fn just_before(sequence: Sequence) -> Self {
+        Self { sequence: sequence.get().saturating_sub(1), first_row: 1 << 63 }
+    }
 }
 
 /// Why a page could not become change records.
@@ -47,6 +68,16 @@ impl Normalizer {
         dead_letters: Vec<DeadLetter>,
         sequence: Sequence,
     ) -> Result<Normalized, NormalizeError> {
+        self.run_as(page, dead_letters, Arrival::of(sequence))
+    }
+
+    /// As [`Self::run`], with rows that arrived elsewhere than now.
+    pub fn run_as(
+        &self,
+        page: &Page,
+        dead_letters: Vec<DeadLetter>,
+        arrival: Arrival,
+    ) -> Result<Normalized, NormalizeError> {
         let mut dead_letters = dead_letters;
         let (rows, messages) = match &self.stage {
             None => (StageRows::unchanged(&page.rows, &page.operations), Vec::new()),
@@ -64,20 +95,22 @@ impl Normalizer {
                 (output.outputs.swap_remove(0), output.messages)
             }
         };
-        let StageRows { rows, operations, selection } = rows;
-        let source_row = |row: usize| match &selection {
-            Selection::All => row,
-            Selection::Rows(rows) => rows.value(row) as usize,
-        };
-        let versions = self.versions(&rows, &page.origins, source_row, sequence)?;
+        let source_rows = rows.source_rows();
+        let StageRows { rows, operations, .. } = rows;
+        let source_row = |row: usize| source_rows.value(row) as usize;
+        let versions = self.versions(&rows, &page.origins, source_row, arrival)?;
         let keyed = self.keyed(&rows, &versions)?;
         if keyed.true_count() < rows.num_rows() {
             for row in (0..rows.num_rows()).filter(|row| !keyed.value(*row)) {
                 dead_letters.push(self.without_key(&rows, row, locate(&page.origins, source_row(row))));
             }
         }
+        let source_rows = match keyed.true_count() == rows.num_rows() {
+            true => source_rows,
+            false => filter(&source_rows, &keyed)?.as_primitive().clone(),
+        };
         let records = retain(ChangeRecords { rows, operations, versions }, &keyed)?;
-        Ok(Normalized { records, dead_letters, messages })
+        Ok(Normalized { records, source_rows, dead_letters, messages })
     }
 
     /// The source version of each record; null where the version column is.
@@ -86,18 +119,19 @@ impl Normalizer {
         rows: &RecordBatch,
         origins: &Origins,
         source_row: impl Fn(usize) -> usize,
-        sequence: Sequence,
+        arrival: Arrival,
     ) -> Result<BinaryArray, arrow::error::ArrowError> {
         let count = rows.num_rows();
         match &self.version {
             VersionSource::Arrival => {
-                let pairs = (0..count as u64).map(|row| version::pair(TAG_ARRIVAL, sequence.get(), row));
+                let Arrival { sequence, first_row } = arrival;
+                let pairs = (0..count as u64).map(|row| version::pair(TAG_ARRIVAL, sequence, first_row + row));
                 Ok(fixed(count, pairs))
             }
             VersionSource::Position => {
                 let pairs = (0..count).map(|row| {
                     let row = source_row(row);
-                    version::pair(TAG_POSITION, run_of(origins, row).object_sequence, origins.records.value(row))
+                    version::pair(TAG_POSITION, origins.run_of(row).object_sequence, origins.records.value(row))
                 });
                 Ok(fixed(count, pairs))
             }
@@ -166,13 +200,8 @@ fn retain(records: ChangeRecords, keep: &BooleanArray) -> Result<ChangeRecords, 
     Ok(ChangeRecords { rows: filter_record_batch(&records.rows, keep)?, operations, versions })
 }
 
-fn run_of(origins: &Origins, row: usize) -> &crate::record::OriginRun {
-    let after = origins.objects.partition_point(|run| run.first_row <= row);
-    &origins.objects[after - 1]
-}
-
 fn locate(origins: &Origins, row: usize) -> RecordPosition {
-    let run = run_of(origins, row);
+    let run = origins.run_of(row);
     RecordPosition::Source {
         object: run.object.to_string(),
         object_sequence: run.object_sequence,

@@ -57,11 +57,11 @@ pub struct OutputTotals {
 }
 
 impl Summary {
-    pub(super) fn count_extracted(&mut self, extracted: super::extract::Extracted) {
+    pub(super) fn count_extracted(&mut self, extracted: &super::extract::Extracted) {
         self.records_read += extracted.records_read;
         self.batches_stored += extracted.batches_stored;
-        for (class, n) in extracted.dead_letters {
-            *self.dead_letters.entry(class).or_default() += n;
+        for (class, n) in &extracted.dead_letters {
+            *self.dead_letters.entry(class.clone()).or_default() += n;
         }
     }
 

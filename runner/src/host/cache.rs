@@ -107,6 +107,12 @@ impl Cache {
     }
 }
 
+/// The component that a file of a cache was compiled from, by the file's name.
+pub fn component_of_compiled(name: &str) -> Option<Digest> {
+    let (hex, _) = name.strip_suffix(".aot")?.split_once('-')?;
+    format!("sha256:{hex}").parse().ok()
+}
+
 /// Creates the directory, closed to everyone else. Closing fails unless this user owns it.
 fn make_private(directory: &Path) -> io::Result<()> {
     fs::create_dir_all(directory)?;

@@ -164,6 +164,13 @@ pub struct StageFault {
     pub isolation: Option<Box<Isolation>>,
 }
 
+impl StageFault {
+    /// Whether some of the rows may have caused it, so that smaller parts of the batch may pass.
+    pub fn may_be_a_row(&self) -> bool {
+        self.isolation.as_ref().is_some_and(|isolation| isolation.end != IsolationEnd::OtherFault)
+    }
+}
+
 /// How far the search for the rows at fault got before it was given up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Isolation {

@@ -47,6 +47,7 @@ pub mod testing;
 #[cfg(test)]
 mod wasi_tests;
 
+pub use cache::component_of_compiled;
 pub use component::{Component, Host};
 pub use fault::{ComponentError, DictionaryError, Fault, HostError, Isolation, IsolationEnd, PlanError, StageFault};
 pub use limits::HostLimits;

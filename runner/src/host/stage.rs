@@ -476,6 +476,13 @@ fn selects_a_reject(selection: &Checked, rejects: &[Reject], input_rows: usize) 
     }
 }
 
+impl StageFault {
+    /// The reject that the fault is where the batch was a single row: none if it cannot be the row's.
+    pub fn as_reject(&self) -> Option<Reject> {
+        self.may_be_a_row().then(|| poisoned(0, &self.fault))
+    }
+}
+
 fn poisoned(row: u32, fault: &Fault) -> Reject {
     let message = guest_message(&fault.to_string());
     Reject { row, kind: RejectKind::Poison, code: fault.code().to_owned(), field: None, message }

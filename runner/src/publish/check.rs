@@ -1,16 +1,16 @@
 //! Whether source, components, schemas and target fit together. Writes nothing.
 
-use super::loader::Identities;
 use super::resolve::blame;
-use super::{ComponentFolders, Known, PublishError, Resolved, dictionary, resolve};
+use super::{ComponentFolders, Known, PublishError, Resolved, Targets, dictionary, resolve};
 use crate::config::{At, Pipeline, SourceConfig, Tables};
 use crate::connect;
-use crate::drive::normalize::{Normalizer, can_version};
+use crate::drive::normalize::can_version;
 use crate::host::{Dictionaries, Host, PlannedStage, Stage};
 use crate::record::OutputSchema;
 use crate::schema::{from_arrow, to_arrow};
 use crate::sink::{Guarantee, SinkError};
 use crate::source::SourceError;
+use crate::store::state::{Adopted, Base, FrozenSchema};
 use arrow::datatypes::SchemaRef;
 use gristmill_core::id::SchemaId;
 use gristmill_core::pins::Pin;
@@ -26,10 +26,21 @@ pub struct Checked {
     pub source_inferred: bool,
     /// Of the change records.
     pub schema: Schema,
-    pub normalizer: Normalizer,
     pub outputs: Vec<OutputSchema>,
     /// Of the sink.
     pub guarantee: Guarantee,
+    /// The latest version when all this was looked at.
+    pub base: Base,
+    pub(super) adopted: Option<Adopted>,
+}
+
+/// Whether a pipeline may break with its task's history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum History {
+    /// Identities, versions and tables mean the same as before.
+    Same,
+    /// The identity may change: the target is rebuilt.
+    Rebuilt,
 }
 
 /// Checks a pipeline against its source, its components and what the state has frozen.
@@ -39,15 +50,36 @@ pub async fn check(
     folders: &ComponentFolders,
     known: Option<Known<'_>>,
     spool: &Path,
+    history: History,
 ) -> Result<Checked, PublishError> {
     let resolved = resolve(pipeline, folders, known).await?;
+    judge(pipeline, host, resolved, known, spool, history).await
+}
+
+/// As [`check()`], with the components in hand.
+pub(super) async fn judge(
+    pipeline: &Pipeline,
+    host: &Host,
+    resolved: Resolved,
+    known: Option<Known<'_>>,
+    spool: &Path,
+    history: History,
+) -> Result<Checked, PublishError> {
+    let base = match known {
+        Some(known) => Base(known.state.latest_version(&pipeline.task).await?),
+        None => Base(None),
+    };
     let (source_schema, source_inferred) = source_columns(pipeline, known, spool).await?;
     let source = to_arrow(&source_schema);
     connect::source(&pipeline.source, source.clone(), spool).map_err(|e| source_mistake(pipeline, e))?;
     let dictionaries = dictionaries(pipeline, &resolved)?;
 
-    let normalize =
-        plan(pipeline, host, Stage::Normalize, &resolved.pins.normalize, &resolved, &source, &dictionaries)?;
+    let normalize = match &resolved.pins.normalize {
+        Some(pin) => {
+            Some(plan(pipeline, host, Stage::Normalize, At::Normalize, pin, &resolved, &source, &dictionaries)?)
+        }
+        None => None,
+    };
     let records = normalize.as_ref().map_or(&source, |stage| &stage.outputs()[0].schema).clone();
     let schema = from_arrow(&records).map_err(|e| {
         blame(pipeline.diagnose(
@@ -57,23 +89,74 @@ pub async fn check(
         ))
     })?;
     if let Some(known) = known
-        && let Some(frozen) = known.state.schema(&pipeline.schema).await?
+        && let Some(frozen) = known.state.frozen_schema(&pipeline.schema).await?
     {
-        same_schema(pipeline, At::Schema, &pipeline.schema, "the change records", &frozen, &schema)?;
+        same_records(pipeline, &frozen, &schema)?;
     }
     check_keys(pipeline, &records)?;
     if let Some(known) = known {
-        check_history(pipeline, known).await?;
+        check_history(pipeline, known, history).await?;
     }
 
-    let map = plan(pipeline, host, Stage::Map, &resolved.pins.map, &resolved, &records, &dictionaries)?;
-    let outputs = Identities::of(pipeline).outputs(map.as_ref().map(|stage| stage.outputs()), &records);
+    check_links(pipeline, host, known, &resolved, &schema, &dictionaries).await?;
+    let map = match &resolved.pins.map {
+        Some(pin) => Some(plan(pipeline, host, Stage::Map, At::Map, pin, &resolved, &records, &dictionaries)?),
+        None => None,
+    };
+    let definition = serde_json::from_str(&pipeline.canonical_json()).unwrap_or_default();
+    let targets = Targets::of(&pipeline.task, &definition);
+    let outputs = targets.outputs(map.as_ref().map(|stage| stage.outputs()), &records);
     check_tables(pipeline, &outputs)?;
     let guarantee = connect::check_sink(pipeline, &outputs)
         .map_err(|e| blame(pipeline.diagnose(At::Sink, e.to_string(), sink_hint(&e))))?;
-    let normalizer =
-        Normalizer { stage: normalize, identity: pipeline.identity.clone(), version: pipeline.source_version.clone() };
-    Ok(Checked { resolved, source_schema, source_inferred, schema, normalizer, outputs, guarantee })
+    Ok(Checked { resolved, source_schema, source_inferred, schema, outputs, guarantee, base, adopted: None })
+}
+
+/// Every link of migrate starts at a schema that is known, gives exactly the next one, and leads to the pipeline's.
+async fn check_links(
+    pipeline: &Pipeline,
+    host: &Host,
+    known: Option<Known<'_>>,
+    resolved: &Resolved,
+    schema: &Schema,
+    dictionaries: &Dictionaries,
+) -> Result<(), PublishError> {
+    let pins = &resolved.pins;
+    for (from, link) in &pins.migrate {
+        let at = At::Migrate(from.to_string());
+        let refused = |message: String, hint: &str| blame(pipeline.diagnose(at.clone(), message, hint));
+        let mut ends = Vec::with_capacity(2);
+        for id in [from, &link.to] {
+            let frozen = match known {
+                _ if *id == pipeline.schema => Some(schema.clone()),
+                Some(known) => known.state.schema(id).await?,
+                None => None,
+            };
+            ends.push(frozen.ok_or_else(|| {
+                refused(
+                    format!("no schema is frozen as `{id}`"),
+                    "a link starts at, and leads to, a schema that this state knows: see `gristmill schema list`",
+                )
+            })?);
+        }
+        let (input, wanted) = (to_arrow(&ends[0]), &ends[1]);
+        let stage = plan(pipeline, host, Stage::Migrate, at.clone(), &link.pin, resolved, &input, dictionaries)?;
+        let gives = from_arrow(&stage.outputs()[0].schema)
+            .map_err(|e| refused(format!("its records cannot be stored: {e}"), "use supported types"))?;
+        // By name: the order in which a link gives its columns does not matter.
+        let differences = wanted.differences(&gives.ordered_as(wanted));
+        if !differences.is_empty() {
+            let message =
+                format!("{} does not give the records of `{}`: {}", link.pin.label, link.to, differences.join("; "));
+            return Err(refused(message, "a link gives exactly the columns of the schema that it leads to"));
+        }
+        let end = pins.chain(from).last().map_or(from, |(_, link)| &link.to);
+        if *end != pipeline.schema {
+            let message = format!("the links from `{from}` end at `{end}`, not at `{}`", pipeline.schema);
+            return Err(refused(message, "add the link that is missing, or correct `to`"));
+        }
+    }
+    Ok(())
 }
 
 /// What the source cannot do with its configuration, at its place in the file.
@@ -141,18 +224,18 @@ fn dictionaries(pipeline: &Pipeline, resolved: &Resolved) -> Result<Dictionaries
     Ok(dictionaries)
 }
 
+#[expect(clippy::too_many_arguments, reason = "one call for each stage, and all of it matters to each")]
 fn plan(
     pipeline: &Pipeline,
     host: &Host,
     stage: Stage,
-    pin: &Option<Pin>,
+    at: At,
+    pin: &Pin,
     resolved: &Resolved,
     input: &SchemaRef,
     dictionaries: &Dictionaries,
-) -> Result<Option<PlannedStage>, PublishError> {
-    let Some(pin) = pin else { return Ok(None) };
-    let at = || if stage == Stage::Map { At::Map } else { At::Normalize };
-    let refused = |message: String, hint: &str| blame(pipeline.diagnose(at(), message, hint));
+) -> Result<PlannedStage, PublishError> {
+    let refused = |message: String, hint: &str| blame(pipeline.diagnose(at.clone(), message, hint));
     let Some((_, bytes)) = resolved.contents.get(&pin.component) else {
         return Err(refused(format!("the bytes of {} are gone", pin.label), "run again"));
     };
@@ -162,7 +245,7 @@ fn plan(
     let planned = host.plan(&component, stage, &pin.config, input, dictionaries).map_err(|e| {
         refused(format!("{}: {e}", pin.label), "check its configuration, the columns it reads and its dictionaries")
     })?;
-    Ok(Some(planned))
+    Ok(planned)
 }
 
 /// Identity and version columns are there, and the version's type has an order.
@@ -196,19 +279,22 @@ fn check_keys(pipeline: &Pipeline, records: &SchemaRef) -> Result<(), PublishErr
 
 /// Identities and versions mean the same for the whole life of a task: rows that the target holds under others could
 /// neither be found nor compared.
-async fn check_history(pipeline: &Pipeline, known: Known<'_>) -> Result<(), PublishError> {
+async fn check_history(pipeline: &Pipeline, known: Known<'_>, history: History) -> Result<(), PublishError> {
     let versions = known.state.task_versions(&pipeline.task).await?;
     let Some(latest) = versions.last() else { return Ok(()) };
     let definition: serde_json::Value = serde_json::from_str(&pipeline.canonical_json()).unwrap_or_default();
     for (key, at) in [("identity", At::Identity), ("source_version", At::SourceVersion)] {
-        if definition[key] != latest.definition[key] {
+        if definition[key] != latest.definition[key] && !(key == "identity" && history == History::Rebuilt) {
             let message =
                 format!("`{key}` was {} when task `{}` wrote its target", latest.definition[key], pipeline.task);
-            let hint = "it cannot change within a task: give the pipeline a new task id and a new target";
+            let hint = match key {
+                "identity" => "another identity needs the target rebuilt: plan it with `gristmill schema plan`",
+                _ => "it cannot change within a task: give the pipeline a new task id and a new target",
+            };
             return Err(blame(pipeline.diagnose(at, message, hint)));
         }
     }
-    if let Some(what) = moved(&latest.definition["sink"], &definition["sink"]) {
+    if let Some(what) = moved(&latest.definition["sink"], &definition["sink"], history) {
         let message = format!("{what} since task `{}` wrote its target", pipeline.task);
         let hint =
             "the rows that it has committed stay where they are: give the pipeline a new task id for a new target";
@@ -218,7 +304,7 @@ async fn check_history(pipeline: &Pipeline, known: Known<'_>) -> Result<(), Publ
 }
 
 /// How the target of a task has moved. New outputs may come and old ones go; those that stay keep their tables.
-fn moved(before: &serde_json::Value, now: &serde_json::Value) -> Option<String> {
+pub(super) fn moved(before: &serde_json::Value, now: &serde_json::Value, history: History) -> Option<String> {
     let (before, now) = (before.as_object()?, now.as_object()?);
     for (kind, old) in before {
         let Some(new) = now.get(kind) else { return Some(format!("the sink is no longer {kind}")) };
@@ -230,7 +316,7 @@ fn moved(before: &serde_json::Value, now: &serde_json::Value) -> Option<String> 
         for (output, was) in old["tables"].as_object().into_iter().flatten() {
             let table = |config: &serde_json::Value| config["table"].as_str().unwrap_or(output).to_owned();
             let is = &new["tables"][output];
-            if table(was) != table(is) || was["identity"] != is["identity"] {
+            if table(was) != table(is) || history == History::Same && was["identity"] != is["identity"] {
                 return Some(format!("the table or identity of output {output} has changed"));
             }
         }
@@ -267,6 +353,18 @@ fn check_tables(pipeline: &Pipeline, outputs: &[OutputSchema]) -> Result<(), Pub
         }
     }
     Ok(())
+}
+
+/// As [`same_schema`], for the change records and the rules by which their values came about.
+pub(super) fn same_records(pipeline: &Pipeline, frozen: &FrozenSchema, now: &Schema) -> Result<(), PublishError> {
+    let (at, id) = (At::Schema, &pipeline.schema);
+    same_schema(pipeline, at.clone(), id, "the change records", &frozen.schema, now)?;
+    let differences = frozen.rules.differences(&pipeline.rules());
+    if differences.is_empty() {
+        return Ok(());
+    }
+    let message = format!("the rules for values are not those frozen as `{id}`: {}", differences.join("; "));
+    Err(blame(pipeline.diagnose(at, message, "a schema id never changes: choose a new one for the new rules")))
 }
 
 /// A schema id is frozen with its first use.

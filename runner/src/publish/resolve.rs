@@ -6,7 +6,7 @@ use crate::store::content::ContentKind;
 use crate::store::{ContentStore, StateStore};
 use bytes::Bytes;
 use gristmill_core::digest::Digest;
-use gristmill_core::pins::{DictionaryPin, LimitsPin, Pin, Pins};
+use gristmill_core::pins::{DictionaryPin, LimitsPin, MigratePin, Pin, Pins};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,7 @@ pub async fn resolve(
 ) -> Result<Resolved, PublishError> {
     let mut contents = BTreeMap::new();
     let transforms = &pipeline.transforms;
-    let mut stage = async |config: &Option<StageConfig>, at: At| -> Result<Option<Pin>, PublishError> {
+    let mut stage = async |config: Option<&StageConfig>, at: At| -> Result<Option<Pin>, PublishError> {
         let Some(config) = config else { return Ok(None) };
         let (label, bytes) = component(pipeline, &config.component, at.clone(), folders, known).await?;
         let digest = Digest::of(&bytes);
@@ -56,12 +56,18 @@ pub async fn resolve(
         Ok(Some(Pin { label, component: digest, config: config.config_json.clone() }))
     };
     let mut pins = Pins {
-        normalize: stage(&transforms.normalize, At::Normalize).await?,
-        map: stage(&transforms.map, At::Map).await?,
+        normalize: stage(transforms.normalize.as_ref(), At::Normalize).await?,
+        migrate: BTreeMap::new(),
+        map: stage(transforms.map.as_ref(), At::Map).await?,
         dictionaries: BTreeMap::new(),
         limits: None,
     };
-    if pins.normalize.is_some() || pins.map.is_some() {
+    for (from, link) in &transforms.migrate {
+        if let Some(pin) = stage(Some(&link.stage), At::Migrate(from.to_string())).await? {
+            pins.migrate.insert(from.clone(), MigratePin { to: link.to.clone(), pin });
+        }
+    }
+    if pins.components().next().is_some() {
         let limits = transforms.limits;
         pins.limits = Some(LimitsPin {
             deadline_ms: u64::try_from(limits.deadline.as_millis()).unwrap_or(u64::MAX),

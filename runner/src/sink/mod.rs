@@ -9,10 +9,12 @@ pub mod parquet;
 mod receipt;
 pub mod sqlite;
 mod support;
+mod swap;
 mod verdict;
 
 pub use gristmill_core::lease::Tenure;
 pub use receipt::{OutputReceipt, Receipt};
+pub use swap::{Swap, built_beside};
 
 use crate::record::{MappedOutput, OutputSchema};
 use gristmill_core::digest::Digest;
@@ -78,10 +80,20 @@ pub enum SinkError {
 /// 4. A batch that is already committed MUST be answered with its first receipt, and change nothing.
 /// 5. `find_receipt` MUST return exactly the receipts of committed batches: it settles a `write` whose answer was lost.
 /// 6. A row MUST NOT overwrite a row of the same identity with a newer version; it is counted as `stale`.
-/// 7. A row of the same identity and version but other content MUST NOT be written; it is reported in the receipt as a conflict.
+/// 7. Of rows of the same identity and version but other content the one of the larger epoch MUST stay, in any order of
+///    arrival: a replay maps a record anew under a larger epoch. One of a smaller epoch is counted as `stale`; within
+///    one epoch the first stays, and the other is reported in the receipt as a conflict. A row with the same content
+///    changes nothing, and the record keeps the epoch that wrote it: a replay must not go on under a smaller epoch
+///    than one that has begun since.
 /// 8. A delete MUST leave a tombstone that older rows cannot pass; a newer row revives the record.
 /// 9. The same batch id with another digest MUST be refused as [`SinkError::Permanent`].
 /// 10. Names from outside MUST be quoted and values bound; paths MUST stay below the target's root.
+/// 11. `swap` MUST be atomic, durable and fenced like `write`: readers see all old tables or all new ones. Repeated after a
+///     crash, before or after that step, it MUST come to the same; one of a smaller epoch than a table has reached MUST
+///     be refused. From then on a batch of a smaller epoch that is not committed yet MUST be refused for these tables.
+/// 12. `open` MUST add columns that a table of the same task lacks, if they are nullable and no part of the identity, and
+///     accept a table with more columns of that kind. All else that does not fit is a [`SinkError::Mismatch`].
+/// 13. `fits` MUST refuse what `open` would refuse of the outputs, and MUST change nothing.
 ///
 /// A sink whose target cannot look rows up by identity (a dataset of files) keeps 6 to 8 as a change log: it
 /// stores identity, version, operation and hash with each row so that a reader can resolve them; its
@@ -93,9 +105,19 @@ pub trait Sink: Send {
     /// Whether these outputs can be written at all, as far as their columns tell. Looks at nothing outside.
     fn check(&self, outputs: &[OutputSchema]) -> Result<(), SinkError>;
 
-    /// The batch that the target committed last for a task's partition. Only reads, and needs no `open`: whether the target
-    /// is the one that the state knows must be clear before anything in it is touched.
-    async fn last_batch(&mut self, tenure: &Tenure) -> Result<Option<BatchId>, SinkError>;
+    /// Whether the target, as it is now, would take these outputs of a task's partition: what `open` would refuse of them,
+    /// found without a change of anything. A target, or a table of it, that is not there yet takes all that [`Self::check`] lets through.
+    async fn fits(
+        &mut self,
+        task_id: &TaskId,
+        partition_id: &PartitionId,
+        outputs: &[OutputSchema],
+    ) -> Result<(), SinkError>;
+
+    /// The batch of an epoch that the target committed last for a task's partition; batches of several epochs may come in
+    /// turns. Only reads, and needs no `open`: whether the target is the one that the state knows must be clear before
+    /// anything in it is touched.
+    async fn last_batch(&mut self, tenure: &Tenure, epoch: Epoch) -> Result<Option<BatchId>, SinkError>;
 
     /// Creates what is missing in the target and raises the fence.
     async fn open(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError>;
@@ -105,6 +127,11 @@ pub trait Sink: Send {
 
     /// Commits a batch.
     async fn write(&mut self, batch: &MappedBatch) -> Result<Receipt, SinkError>;
+
+    /// Puts tables that were built beside in their places: each `built` table becomes `table`, as of `epoch`. What was in the
+    /// place before is no longer read, and batches of smaller epochs no longer count for these outputs; outputs that
+    /// are not named keep their tables. Needs no `open`, and leaves the sink to be opened anew.
+    async fn swap(&mut self, tenure: &Tenure, epoch: Epoch, tables: &[Swap]) -> Result<(), SinkError>;
 
     /// Live records of each output, as a reader of the target sees them now. May read the whole target.
     async fn count(&mut self) -> Result<BTreeMap<String, u64>, SinkError>;

@@ -30,9 +30,9 @@ pub struct OutputReceipt {
     pub deleted: u64,
     /// Same version and content as the target's.
     pub unchanged: u64,
-    /// Older than the target's: not written.
+    /// Older than the target's, or of the same version and a smaller epoch: not written.
     pub stale: u64,
-    /// Same version, other content: not written.
+    /// Same version and epoch, other content: not written.
     pub conflicts: u64,
     /// Batch rows of the conflicts.
     pub conflict_rows: Vec<u32>,

@@ -2,13 +2,13 @@
 //!
 //! A source's tests build a [`Subject`] for each of its variants and run [`all`].
 
-use super::{PageLimits, Poll, Source, SourceError};
+use super::{PageLimits, Poll, Rereader, Source, SourceError};
 use crate::record::Page;
 use arrow::array::RecordBatch;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use gristmill_core::cursor::Cursor;
 use gristmill_core::dead_letter::RecordPosition;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::poll_fn;
 use std::time::Duration;
 
@@ -245,4 +245,90 @@ pub(crate) async fn rule_8_polls_are_cancel_safe(subject: &Subject) {
         }
     }
     assert_eq!(records(&pages), expected, "{}", subject.name);
+}
+
+/// Opens a [`Rereader`] over a subject's data, at a cursor and the state that goes with it.
+pub(crate) type Reopen = Box<dyn Fn(&Cursor, &BTreeMap<String, String>) -> Box<dyn Rereader>>;
+
+/// All rules of [`Rereader`]. Needs a runtime of several threads.
+pub(crate) async fn all_of_rereaders(subject: &Subject, reopen: &Reopen) {
+    let pages = drain((subject.open)().as_mut(), narrow(5, 1 << 30)).await.unwrap();
+    rereader_rules_1_to_3_the_same_records_at_their_places(subject, reopen, &pages).await;
+    rereader_rule_4_pages_keep_to_the_limits(subject, reopen, &pages).await;
+}
+
+/// The positions of all records, refused ones too, in order.
+fn places(pages: &[Page]) -> Vec<RecordPosition> {
+    let mut places = Vec::new();
+    for page in pages {
+        for (row, (object_sequence, record, object)) in positions(page).into_iter().enumerate() {
+            let line = page.origins.lines.as_ref().map(|lines| lines.value(row));
+            places.push(RecordPosition::Source { object: object.into(), object_sequence, record, line });
+        }
+        places.extend(page.dead_letters.iter().map(|letter| letter.position.clone()));
+    }
+    places.sort_by_key(|place| match place {
+        RecordPosition::Source { object_sequence, record, .. } => (*object_sequence, *record),
+        RecordPosition::Batch { .. } => panic!("a source's record lies in a batch: {place:?}"),
+    });
+    places
+}
+
+/// The pages of some positions, all of which must be there.
+async fn reread(rereader: &mut dyn Rereader, places: &[RecordPosition], limits: PageLimits) -> Vec<Page> {
+    let (mut pages, mut rest) = (Vec::new(), places);
+    while !rest.is_empty() {
+        let reread = rereader.reread(rest, limits).await.unwrap();
+        assert!((1..=rest.len()).contains(&reread.answered), "{} of {}", reread.answered, rest.len());
+        assert_eq!(reread.gone, []);
+        assert_eq!(reread.page.rows.num_rows() + reread.page.dead_letters.len(), reread.answered);
+        rest = &rest[reread.answered..];
+        pages.push(reread.page);
+    }
+    pages
+}
+
+async fn rereader_rules_1_to_3_the_same_records_at_their_places(subject: &Subject, reopen: &Reopen, pages: &[Page]) {
+    let places = places(pages);
+    let expected = records(pages);
+    // After each page, with what it leaves: also in the middle of an object.
+    for read in 1..=pages.len() {
+        let (read, _) = pages.split_at(read);
+        let open = || reopen(&read[read.len() - 1].cursor_to, &state_after(read));
+        let known: BTreeSet<_> = records(read).into_keys().collect();
+        let known: Vec<_> = places
+            .iter()
+            .filter(|place| match place {
+                RecordPosition::Source { object_sequence, record, .. } => known.contains(&(*object_sequence, *record)),
+                RecordPosition::Batch { .. } => false,
+            })
+            .cloned()
+            .collect();
+        let every_third: Vec<_> = known.iter().step_by(3).cloned().collect();
+        for some in [&known[..], &every_third, &known[known.len() - 1..]] {
+            let again = reread(open().as_mut(), some, WIDE).await;
+            let found = records(&again);
+            assert_eq!(found.len(), some.len(), "{}", subject.name);
+            for (place, record) in &found {
+                assert_eq!(Some(record), expected.get(place), "{}", subject.name);
+            }
+            let shown = format!("{:?}", again.iter().flat_map(|page| &page.dead_letters).collect::<Vec<_>>());
+            assert!(subject.secrets.iter().all(|secret| !shown.contains(secret)), "{}: {shown}", subject.name);
+        }
+    }
+}
+
+async fn rereader_rule_4_pages_keep_to_the_limits(subject: &Subject, reopen: &Reopen, pages: &[Page]) {
+    let places = places(pages);
+    let end = &pages[pages.len() - 1].cursor_to;
+    for limits in [narrow(1, 1 << 30), narrow(3, 1 << 30), narrow(1000, 1), narrow(1000, 90), narrow(4, 200)] {
+        let again = reread(reopen(end, &state_after(pages)).as_mut(), &places, limits).await;
+        assert_eq!(records(&again), records(pages), "{}: {limits:?}", subject.name);
+        for page in again {
+            let rows = page.rows.num_rows();
+            assert!(rows + page.dead_letters.len() <= limits.max_rows, "{}: {limits:?}: {rows} rows", subject.name);
+            let bytes = (subject.bytes)(&page.rows);
+            assert!(rows <= 1 || bytes <= limits.max_bytes, "{}: {limits:?}: {bytes} bytes", subject.name);
+        }
+    }
 }

@@ -10,6 +10,7 @@ pub mod files;
 use crate::record::Page;
 use arrow::datatypes::SchemaRef;
 use gristmill_core::cursor::Cursor;
+use gristmill_core::dead_letter::RecordPosition;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -57,6 +58,18 @@ pub enum SourceError {
     /// The source does not match the pipeline's configuration.
     #[error("{what}")]
     Mismatch { what: String, hint: String },
+    /// An object has other columns than the source reads. Nothing of it was read; what comes before it was.
+    #[error("{} has other columns than the task reads", .0.object)]
+    Changed(Box<Changed>),
+}
+
+/// Columns that have changed.
+#[derive(Debug)]
+pub struct Changed {
+    /// Where they were met.
+    pub object: String,
+    /// The source's columns by that object.
+    pub observed: arrow::datatypes::Schema,
 }
 
 /// Reads one partition of something, page by page, from a cursor.
@@ -80,6 +93,35 @@ pub trait Source: Send {
     /// Checks `from` against the source and goes there. `state` is the logical state written with that cursor.
     async fn resume(&mut self, from: &Cursor, state: BTreeMap<String, String>) -> Result<Resumed, SourceError>;
 
+    /// What an object shows by itself: for a person who asks why none of its records could be read.
+    async fn observe(&mut self, object: &str) -> Result<arrow::datatypes::Schema, SourceError>;
+
     /// Reads the next page.
     async fn poll(&mut self, limits: PageLimits) -> Result<Poll, SourceError>;
+}
+
+/// What became of records that were asked for by their positions.
+#[derive(Debug)]
+pub struct Reread {
+    /// How many of the positions are answered, from the first on; at least one.
+    pub answered: usize,
+    /// The records that were read, in the order of the positions, with those as their origins. Its dead letters are records
+    /// that the source refuses again. It stands nowhere: its cursors mean nothing.
+    pub page: Page,
+    /// Which of the positions have no record any more, and why.
+    pub gone: Vec<(usize, String)>,
+}
+
+/// Reads single records again that a source has given before, or refused.
+///
+/// # Rules
+/// 1. A record MUST be the very one that was at its position: of the same version of its object. What can no longer be read
+///    is `gone`, with the reason.
+/// 2. A record MUST keep its origin, so that it stands where it stood in the order of reading.
+/// 3. A record that is refused again MUST become a dead letter at its position, never with its content.
+/// 4. A page MUST keep to the limits as those of a source do.
+#[async_trait::async_trait]
+pub trait Rereader: Send {
+    /// Reads the records at the first of the positions, as many as fit. Positions in one object come together, ascending.
+    async fn reread(&mut self, positions: &[RecordPosition], limits: PageLimits) -> Result<Reread, SourceError>;
 }

@@ -1,11 +1,14 @@
 //! Create-only objects with digests, over any object store.
 
-use super::StoreError;
+use super::{StoreError, now};
 use bytes::Bytes;
+use futures::TryStreamExt;
 use gristmill_core::digest::Digest;
+use gristmill_core::id::Micros;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
 use object_store::{ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The object store below the runner's storage root. Every object is immutable once put.
@@ -14,6 +17,17 @@ pub struct Objects {
     store: Arc<dyn ObjectStore>,
     prefix: Path,
     shown: String,
+    /// Of a store in a local folder.
+    root: Option<PathBuf>,
+}
+
+/// An object, or what is left of one, without its bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Below the root.
+    pub key: String,
+    pub bytes: u64,
+    pub written_at: Micros,
 }
 
 impl Objects {
@@ -22,13 +36,16 @@ impl Objects {
         let doing = || format!("opening the store at {}", root.display());
         let io = |source: std::io::Error| StoreError::Io { doing: doing(), transient: false, source: source.into() };
         std::fs::create_dir_all(root).map_err(io)?;
-        let store = LocalFileSystem::new_with_prefix(root).map_err(StoreError::objects(doing()))?.with_fsync(true);
-        Ok(Self { store: Arc::new(store), prefix: Path::default(), shown: root.display().to_string() })
+        let store = LocalFileSystem::new_with_prefix(root).map_err(StoreError::objects(doing()))?;
+        // Folders go with their last object.
+        let store = store.with_fsync(true).with_automatic_cleanup(true);
+        let shown = root.display().to_string();
+        Ok(Self { store: Arc::new(store), prefix: Path::default(), shown, root: Some(root.to_owned()) })
     }
 
     /// A bucket, below `prefix`.
     pub fn remote(store: Arc<dyn ObjectStore>, prefix: Path, shown: String) -> Self {
-        Self { store, prefix, shown }
+        Self { store, prefix, shown, root: None }
     }
 
     fn key(&self, key: &str) -> Result<Path, StoreError> {
@@ -111,9 +128,84 @@ impl Objects {
         }
     }
 
+    /// Every object, in no order.
+    pub async fn list(&self) -> Result<Vec<Listed>, StoreError> {
+        let doing = || format!("listing {}", self.shown);
+        let below = (self.prefix.parts_count() > 0).then_some(&self.prefix);
+        let mut found = self.store.list(below);
+        let mut objects = Vec::new();
+        while let Some(object) = found.try_next().await.map_err(StoreError::objects(doing()))? {
+            let Some(parts) = object.location.prefix_match(&self.prefix) else { continue };
+            let key: Path = parts.collect();
+            objects.push(Listed {
+                key: key.to_string(),
+                bytes: object.size,
+                written_at: Micros(object.last_modified.timestamp_micros()),
+            });
+        }
+        Ok(objects)
+    }
+
+    /// What puts that were never completed have left in a local folder: no listing of objects names these.
+    pub fn staged(&self) -> Result<Vec<Listed>, StoreError> {
+        let Some(root) = &self.root else { return Ok(Vec::new()) };
+        let io = |source: std::io::Error| StoreError::Io {
+            doing: format!("listing {}", self.shown),
+            transient: false,
+            source: source.into(),
+        };
+        let mut staged = Vec::new();
+        let mut folders = vec![root.clone()];
+        while let Some(folder) = folders.pop() {
+            let entries = match std::fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                // Removed since, with its last object.
+                Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(e) => return Err(io(e)),
+            };
+            for entry in entries {
+                let entry = entry.map_err(io)?;
+                // Of the entry itself: a link is not followed out of the store.
+                let kind = entry.file_type().map_err(io)?;
+                if kind.is_dir() {
+                    folders.push(entry.path());
+                } else if kind.is_file() && is_staged(&entry.file_name().to_string_lossy()) {
+                    let Ok(found) = entry.metadata() else { continue };
+                    let Ok(below) = entry.path().strip_prefix(root).map(std::path::Path::to_path_buf) else { continue };
+                    let written_at = found
+                        .modified()
+                        .map_or(now(), |at| Micros(chrono::DateTime::<chrono::Utc>::from(at).timestamp_micros()));
+                    staged.push(Listed { key: below.to_string_lossy().into_owned(), bytes: found.len(), written_at });
+                }
+            }
+        }
+        Ok(staged)
+    }
+
+    /// Removes one of [`Self::staged`].
+    pub fn remove_staged(&self, key: &str) -> Result<(), StoreError> {
+        let Some(root) = &self.root else { return Ok(()) };
+        // Its key is one of ours, but for the mark.
+        self.key(key)?;
+        match std::fs::remove_file(root.join(key)) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => Err(StoreError::Io {
+                doing: format!("removing {}", self.describe(key)),
+                transient: false,
+                source: e.into(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
     fn describe(&self, key: &str) -> String {
         format!("{}/{key}", self.shown.trim_end_matches('/'))
     }
+}
+
+/// The local store writes `name#n` and renames that to `name`.
+fn is_staged(name: &str) -> bool {
+    let suffix = name.split_once('#').map(|(_, suffix)| suffix);
+    suffix.is_some_and(|suffix| !suffix.is_empty() && suffix.bytes().all(|b| b.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -133,6 +225,35 @@ mod tests {
         assert!(matches!(objects.get_verified("a/b", Digest::of(b"one")).await, Err(StoreError::Damaged { .. })));
         assert!(matches!(objects.get("a/c").await, Err(StoreError::Missing { .. })));
         assert!(!objects.exists("a/c").await.unwrap());
+    }
+
+    #[tokio::test]
+    async fn objects_and_what_puts_left_are_listed_apart() {
+        let dir = tempfile::tempdir().unwrap();
+        let objects = Objects::local(dir.path()).unwrap();
+        objects.put("a/b/c", Bytes::from_static(b"one")).await.unwrap();
+        objects.put("a/d", Bytes::from_static(b"three")).await.unwrap();
+        std::fs::write(dir.path().join("a/d#12"), b"cut").unwrap();
+        std::fs::write(dir.path().join("a/d#x"), b"not ours").unwrap();
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("e#1"), b"elsewhere").unwrap();
+        std::os::unix::fs::symlink(outside.path(), dir.path().join("link")).unwrap();
+
+        let mut listed = objects.list().await.unwrap();
+        listed.sort_by(|a, b| a.key.cmp(&b.key));
+        let own = |listed: &Listed| !listed.key.starts_with("link") && !listed.key.contains('#');
+        let shown: Vec<_> = listed.iter().filter(|l| own(l)).map(|l| (l.key.as_str(), l.bytes)).collect();
+        assert_eq!(shown, [("a/b/c", 3), ("a/d", 5)]);
+        let staged = objects.staged().unwrap();
+        assert_eq!(staged.iter().map(|l| (l.key.as_str(), l.bytes)).collect::<Vec<_>>(), [("a/d#12", 3)]);
+        objects.remove_staged("a/d#12").unwrap();
+        objects.remove_staged("a/d#12").expect("one that is gone already is fine");
+        assert!(objects.staged().unwrap().is_empty());
+        assert!(objects.remove_staged("../outside#1").is_err());
+
+        objects.remove("a/b/c").await.unwrap();
+        assert!(!dir.path().join("a/b").exists(), "a folder goes with its last object");
+        assert!(dir.path().join("a/d").exists());
     }
 
     #[tokio::test]

@@ -75,7 +75,7 @@ impl fmt::Display for Element {
     }
 }
 
-struct QuotedName<'a>(&'a str);
+pub(super) struct QuotedName<'a>(pub(super) &'a str);
 
 impl fmt::Display for QuotedName<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

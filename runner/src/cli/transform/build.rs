@@ -24,7 +24,7 @@ pub struct Target {
     target: PathBuf,
 }
 
-pub fn build(args: Args) -> Result<Answer, Failure> {
+pub fn build(args: &Args) -> Result<Answer, Failure> {
     let built = projects(&args.projects, &args.target, &args.out)?;
     let mut rows = Vec::new();
     for component in &built {

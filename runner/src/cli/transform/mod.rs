@@ -2,16 +2,21 @@
 
 mod bench;
 mod build;
+mod deploy;
+mod diff;
 mod inspect;
 mod new;
+mod registry;
 mod subject;
 mod test;
 
 use super::Common;
 use super::output::{Answer, Exit, Failure};
+use super::setup::Stores;
 use crate::host::{ComponentError, Stage};
 use clap::Subcommand;
 use std::path::Path;
+use tokio::task::block_in_place;
 
 #[derive(Debug, Subcommand)]
 pub enum Verb {
@@ -39,15 +44,41 @@ pub enum Verb {
                             gristmill transform bench components/identity@0.1.0.wasm --columns \"id: int64, name: utf8\""
     )]
     Bench(bench::Args),
+    /// Judge a component as a publication would, and store it under its label: what is wrong is listed, and nothing is stored
+    #[command(
+        after_help = "Examples:\n  gristmill transform deploy components/flights-map@1.2.0.wasm\n  gristmill transform deploy map.wasm --name flights-map --version 1.2.0 --task flights --stage map"
+    )]
+    Deploy(deploy::Args),
+    /// List stored components with the versions that use them
+    #[command(after_help = "Example:\n  gristmill transform list --json")]
+    List,
+    /// Show a stored component: labels, digest, whether it is intact, what uses it
+    #[command(
+        after_help = "Examples:\n  gristmill transform show flights-map@1.2.0\n  gristmill transform show 6f1ed002ab55"
+    )]
+    Show {
+        /// Label, digest or the beginning of a digest
+        component: String,
+    },
+    /// Run two versions of a component on stored batches and show what differs. Exit code 1: something does
+    #[command(
+        after_help = "Examples:\n  gristmill transform diff flights-map@1.1.0 flights-map@1.2.0 --task flights\n  gristmill transform diff flights-map@1.1.0 build/map.wasm --task flights --last 50 --redact tailnum"
+    )]
+    Diff(diff::Args),
 }
 
-pub fn transform(common: &Common, verb: Verb) -> Result<Answer, Failure> {
+pub async fn transform(common: &Common, verb: Verb) -> Result<Answer, Failure> {
     match verb {
         Verb::New(args) => new::new(&args),
-        Verb::Build(args) => build::build(args),
-        Verb::Test(args) => test::test(common, args),
-        Verb::Inspect(args) => inspect::inspect(common, &args),
-        Verb::Bench(args) => bench::bench(common, &args),
+        // Compilers and guests run for a while, and on this thread.
+        Verb::Build(args) => block_in_place(|| build::build(&args)),
+        Verb::Test(args) => block_in_place(|| test::test(common, args)),
+        Verb::Inspect(args) => block_in_place(|| inspect::inspect(common, &args)),
+        Verb::Bench(args) => block_in_place(|| bench::bench(common, &args)),
+        Verb::Deploy(args) => deploy::run(common, args).await,
+        Verb::List => registry::list(&Stores::existing(common).await?).await,
+        Verb::Show { component } => registry::show(&Stores::existing(common).await?, &component).await,
+        Verb::Diff(args) => diff::run(common, args).await,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Checks of the source.
 
-use super::Checker;
+use super::{Checker, Files};
 use crate::config::canonical::Json;
 use crate::config::diagnosis::Span;
 use crate::config::pipeline::{At, CsvFormat, FileFormat, FilesConfig, Location, SinkConfig, SourceConfig};
@@ -30,6 +30,7 @@ impl Checker<'_> {
         let url = self.location(&raw.url);
         if let Some(Location::Local(path)) = &url
             && !path.is_dir()
+            && self.files == Files::Exist
         {
             let shown = self.shown(&raw.url);
             if path.is_file() {
@@ -69,6 +70,7 @@ impl Checker<'_> {
             columns,
             settle: settle?,
             max_field_bytes: max_field_bytes?,
+            ignore_columns: false,
         })
     }
 
@@ -181,15 +183,7 @@ impl Checker<'_> {
 pub(super) fn canonical(source: &SourceConfig, raw: &RawPipeline) -> Json {
     let SourceConfig::Files(files) = source;
     let RawSource::Files(raw) = &raw.source.value;
-    let columns = files.columns.as_ref().map(|columns| {
-        Json::List(
-            columns
-                .fields()
-                .iter()
-                .map(|field| Json::List(vec![Json::text(&field.name), Json::text(&field.logical_type)]))
-                .collect(),
-        )
-    });
+    let columns = files.columns.as_ref().map(Json::columns);
     let format = match &files.format {
         FileFormat::Csv(csv) => {
             let csv = Json::map([

@@ -2,10 +2,13 @@
 
 use super::Checker;
 use crate::config::canonical::Json;
-use crate::config::pipeline::{At, ComponentRef, DictionaryConfig, GuestLimits, StageConfig, Transforms};
-use crate::config::raw::{RawDictionary, RawLimits, RawStage, RawTransforms};
+use crate::config::pipeline::{
+    At, ComponentRef, DictionaryConfig, GuestLimits, MigrateConfig, StageConfig, Transforms,
+};
+use crate::config::raw::{RawDictionary, RawLimits, RawMigrate, RawStage, RawTransforms};
 use crate::config::units;
-use crate::config::values::{Located, Short};
+use crate::config::values::{Entries, Located, Short};
+use gristmill_core::id::SchemaId;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -16,13 +19,18 @@ const OUTPUT_BYTES: RangeInclusive<u64> = 1 << 10..=1 << 30;
 
 impl Checker<'_> {
     /// The transforms (none: refused) and their part of the canonical JSON.
-    pub(super) fn transforms(&mut self, raw: Option<&Located<RawTransforms>>) -> (Option<Transforms>, Json) {
+    pub(super) fn transforms(
+        &mut self,
+        raw: Option<&Located<RawTransforms>>,
+        schema: Option<&SchemaId>,
+    ) -> (Option<Transforms>, Json) {
         let empty = RawTransforms::default();
         if let Some(raw) = raw {
             self.site(At::Transforms, raw.span);
         }
         let raw = raw.map_or(&empty, |raw| &raw.value);
         let normalize = self.stage(At::Normalize, At::NormalizeConfig, raw.normalize.as_ref());
+        let migrate = self.migrate(raw.migrate.as_ref(), schema);
         let map = self.stage(At::Map, At::MapConfig, raw.map.as_ref());
         let mut dictionaries = Some(BTreeMap::new());
         let mut canonical_dictionaries = BTreeMap::new();
@@ -39,13 +47,57 @@ impl Checker<'_> {
         let limits = self.limits(raw.limits.as_ref());
         let canonical = Json::map([
             ("normalize", canonical_stage(raw.normalize.as_ref())),
+            ("migrate", canonical_migrate(raw.migrate.as_ref(), schema)),
             ("map", canonical_stage(raw.map.as_ref())),
             ("dictionaries", (!canonical_dictionaries.is_empty()).then_some(Json::Map(canonical_dictionaries))),
             ("limits", limits.as_ref().map(canonical_limits)),
         ]);
-        let transforms =
-            || Some(Transforms { normalize: normalize?, map: map?, dictionaries: dictionaries?, limits: limits? });
+        let transforms = || {
+            Some(Transforms {
+                normalize: normalize?,
+                migrate: migrate?,
+                map: map?,
+                dictionaries: dictionaries?,
+                limits: limits?,
+            })
+        };
         (transforms(), canonical)
+    }
+
+    /// Links between schemas. None: refused.
+    fn migrate(
+        &mut self,
+        raw: Option<&Entries<Located<Short<RawMigrate>>>>,
+        schema: Option<&SchemaId>,
+    ) -> Option<BTreeMap<SchemaId, MigrateConfig>> {
+        let mut links = Some(BTreeMap::new());
+        for (from, link) in raw.iter().flat_map(|entries| &entries.0) {
+            let Short(raw) = &link.value;
+            let at = At::Migrate(from.value.clone());
+            let start = self.id(at.clone(), "schema", from, SchemaId::new);
+            self.site(at, raw.component.span);
+            let to = match &raw.to {
+                Some(to) => SchemaId::new(to.value.clone())
+                    .map_err(|e| {
+                        let shown = self.shown(to);
+                        self.refuse(to.span, format!("`{shown}` is not a valid schema id"), e.rule);
+                    })
+                    .ok(),
+                None => schema.cloned(),
+            };
+            if start.is_some() && start == to {
+                self.refuse(from.span, "a link of migrate leads to where it starts", "name the next schema with `to`");
+            }
+            let component = self.component(&raw.component);
+            let config_json = raw.config.as_ref().map_or("{}".to_owned(), |c| Json::revealed(&c.value).to_string());
+            match (&mut links, start, to, component) {
+                (Some(links), Some(start), Some(to), Some(component)) => {
+                    links.insert(start, MigrateConfig { to, stage: StageConfig { component, config_json } });
+                }
+                (links, ..) => *links = None,
+            }
+        }
+        links
     }
 
     /// The outer none: refused.
@@ -81,13 +133,11 @@ impl Checker<'_> {
             return None;
         };
         if !valid_name(name) {
-            let hint = "a component's name has 1 to 64 of a-z, 0-9, `-` and `_`, starting with a letter or digit";
-            self.refuse(text.span, format!("`{shown}` is not a component"), hint);
+            self.refuse(text.span, format!("`{shown}` is not a component"), NAME_RULE);
             return None;
         }
         if !valid_version(version) {
-            let hint = "a version has three numbers: `0.1.0`, or `0.1.0-rc.1` before a release";
-            self.refuse(text.span, format!("`{shown}` has no valid version"), hint);
+            self.refuse(text.span, format!("`{shown}` has no valid version"), VERSION_RULE);
             return None;
         }
         Some(ComponentRef::Label { name: name.to_owned(), version: version.to_owned() })
@@ -127,6 +177,18 @@ impl Checker<'_> {
     }
 }
 
+/// Whether a name and a version make a label; the rule that one of them breaks.
+pub(in crate::config) fn label_rule(name: &str, version: &str) -> Result<(), &'static str> {
+    match (valid_name(name), valid_version(version)) {
+        (true, true) => Ok(()),
+        (false, _) => Err(NAME_RULE),
+        (true, false) => Err(VERSION_RULE),
+    }
+}
+
+const NAME_RULE: &str = "a component's name has 1 to 64 of a-z, 0-9, `-` and `_`, starting with a letter or digit";
+const VERSION_RULE: &str = "a version has three numbers: `0.1.0`, or `0.1.0-rc.1` before a release";
+
 /// The rule for names that become parts of paths and keys.
 fn valid_name(name: &str) -> bool {
     let ok = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
@@ -160,6 +222,19 @@ fn canonical_stage(raw: Option<&Located<Short<RawStage>>>) -> Option<Json> {
         ("component", Some(Json::text(&raw.component.value))),
         ("config", Some(raw.config.as_ref().map_or(Json::Map(BTreeMap::new()), |config| Json::hidden(&config.value)))),
     ]))
+}
+
+fn canonical_migrate(raw: Option<&Entries<Located<Short<RawMigrate>>>>, schema: Option<&SchemaId>) -> Option<Json> {
+    let link = |(from, link): &(Located<String>, Located<Short<RawMigrate>>)| {
+        let Short(raw) = &link.value;
+        let to = raw.to.as_ref().map(|to| to.value.as_str()).or(schema.map(SchemaId::as_str));
+        let config = raw.config.as_ref().map_or(Json::Map(BTreeMap::new()), |config| Json::hidden(&config.value));
+        let component = Json::text(&raw.component.value);
+        let json = Json::map([("component", Some(component)), ("config", Some(config)), ("to", to.map(Json::text))]);
+        (from.value.clone(), json)
+    };
+    let links: BTreeMap<_, _> = raw?.0.iter().map(link).collect();
+    (!links.is_empty()).then_some(Json::Map(links))
 }
 
 fn canonical_dictionary(raw: &RawDictionary) -> Json {

@@ -3,6 +3,7 @@
 //! ```text
 //! {output}/{batch}.parquet                        rows of a batch
 //! _gristmill/schema/{output}.json                 identity and columns of an output
+//! _gristmill/columns/{output}/{number}.json       columns that were added since, numbered from 1 without gaps
 //! _gristmill/attempt/{task}/{batch}.json          what a batch holds and where in the log its entry may be
 //! _gristmill/log/{task}/{partition}/{number}.json fences and published batches, numbered from 1 without gaps
 //! ```
@@ -48,6 +49,11 @@ impl Layout {
         self.own(["schema", &format!("{output}.json")])
     }
 
+    /// Columns that were added to an output.
+    pub(super) fn columns(&self, output: &str, number: u64) -> Path {
+        entry(&self.own(["columns", output]), number)
+    }
+
     pub(super) fn attempt(&self, task_id: &TaskId, batch_id: BatchId) -> Path {
         self.own(["attempt", task_id.as_str(), &format!("{batch_id}.json")])
     }
@@ -86,10 +92,16 @@ mod tests {
         let layout = Layout::new(Path::from("data/set"));
         let batch_id: BatchId = "01J2S0000000000000000000ZZ".parse().unwrap();
         for output in ["../..", "..", "/etc/passwd", "a/../../b", "x#1", "c:\\d", "é\n"] {
-            for path in [layout.absolute(&Layout::data(output, batch_id)), layout.schema(output)] {
+            for path in
+                [layout.absolute(&Layout::data(output, batch_id)), layout.schema(output), layout.columns(output, 1)]
+            {
                 assert!(path.as_ref().starts_with("data/set/"), "{path}");
                 assert!(path.parts().all(|part| part.as_ref() != ".." && !part.as_ref().contains('/')), "{path}");
-                assert_eq!(path.parts_count(), if path.as_ref().contains(OWN) { 5 } else { 4 }, "{path}");
+                assert_eq!(
+                    path.parts_count(),
+                    4 + path.as_ref().matches(OWN).count() + path.as_ref().matches("/columns/").count(),
+                    "{path}"
+                );
             }
         }
     }

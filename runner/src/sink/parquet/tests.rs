@@ -1,16 +1,16 @@
 use super::*;
-use crate::sink::Sink;
 use crate::sink::conformance::*;
+use crate::sink::{Sink, Swap, built_beside};
 use arrow::array::RecordBatch;
 use arrow::datatypes::{DataType, Field, Schema};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use futures::TryStreamExt;
 use futures::stream::BoxStream;
 use object_store::memory::InMemory;
 use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStoreExt,
     PutMultipartOptions, PutOptions, PutPayload, PutResult,
 };
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 use tempfile::TempDir;
 
@@ -22,7 +22,7 @@ struct Folder {
 
 impl Folder {
     fn options(&self) -> ParquetSinkOptions {
-        let options = ParquetSinkOptions::local(&self.outside.path().join("data"), BTreeMap::new()).unwrap();
+        let options = ParquetSinkOptions::local(&self.outside.path().join("data")).unwrap();
         ParquetSinkOptions { prefix: Path::from("set"), ..options }
     }
 }
@@ -44,7 +44,7 @@ impl Target for Folder {
         Box::new(ParquetSink::new(self.options()))
     }
 
-    async fn records(&self, output: &str) -> Vec<Vec<String>> {
+    async fn records(&self, table: &str) -> Vec<Vec<String>> {
         let options = self.options();
         let beside: Vec<_> =
             std::fs::read_dir(self.outside.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
@@ -54,7 +54,7 @@ impl Target for Folder {
             .map(|entry| entry.unwrap().file_name())
             .collect();
         assert_eq!(beside, ["set"]);
-        read_current(&*options.store, &options.prefix, output)
+        read_current(&*options.store, &options.prefix, table)
             .await
             .unwrap()
             .map(|rows| texts(&rows))
@@ -142,8 +142,7 @@ impl ObjectStore for Scripted {
             Some(Fault::NoSpace) => Err(generic(Box::new(std::io::Error::from(std::io::ErrorKind::StorageFull)))),
             Some(Fault::OwnerOpens) => {
                 let store = self.inner.clone();
-                let mut owner =
-                    ParquetSink::new(ParquetSinkOptions { store, prefix: Path::default(), tables: BTreeMap::new() });
+                let mut owner = ParquetSink::new(ParquetSinkOptions { store, prefix: Path::default() });
                 owner.open(&tenure(2), &outputs()).await.unwrap();
                 self.inner.put_opts(at, payload, options).await
             }
@@ -210,8 +209,7 @@ impl Scripted {
 }
 
 async fn open(store: &Arc<Scripted>, token: u64) -> ParquetSink {
-    let mut sink =
-        ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default(), tables: BTreeMap::new() });
+    let mut sink = ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default() });
     sink.open(&tenure(token), &outputs()).await.unwrap();
     sink
 }
@@ -253,6 +251,14 @@ async fn stored_json_is_fixed() {
         "columns": [{"name": "id", "type": "int64"}, {"name": "value", "type": "utf8"}],
     });
     assert_eq!(schema, expected);
+    let mut grown = outputs();
+    let note = Field::new("note", DataType::Int8, true);
+    grown[0].schema = Arc::new(Schema::new([grown[0].schema.fields(), [Arc::new(note)].as_slice()].concat()));
+    sink.open(&tenure(7), &grown).await.unwrap();
+    let added = store.text("_gristmill/columns/flights/00000000000000000001.json").await;
+    let added: serde_json::Value = serde_json::from_str(&added).unwrap();
+    let expected = serde_json::json!({ "kind": "columns/1", "columns": [{ "name": "note", "type": "int8" }] });
+    assert_eq!(added, expected);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -274,6 +280,123 @@ async fn a_new_batch_costs_four_puts_and_no_reads() {
     assert_eq!(store.requests().len(), 2);
     assert_eq!(owner.find_receipt(&tenure(2).task_id, batch_id(99)).await.unwrap(), None);
     assert_eq!(store.requests().len(), 1);
+}
+
+fn swaps(epoch: u64) -> Vec<Swap> {
+    let swap =
+        |table: &str| Swap { output: table.into(), built: built_beside(table, Epoch::new(epoch)), table: table.into() };
+    [FLIGHTS, DELAYS].map(swap).into()
+}
+
+/// Builds tables from one batch.
+async fn rebuilt(store: &Arc<Scripted>, epoch: u64, number: u64) -> ParquetSink {
+    let mut sink = ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default() });
+    let [flights, delays] = [FLIGHTS, DELAYS].map(|table| built_beside(table, Epoch::new(epoch)));
+    sink.open(&tenure(1), &outputs_into([&flights, &delays])).await.unwrap();
+    sink.write(&batch_under(epoch, number, 1, &[put(1, 1, "new")])).await.unwrap();
+    sink
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_swap_is_one_entry() {
+    let store = Scripted::new();
+    open(&store, 1).await.write(&batch(1, 1, &[put(1, 1, "old")])).await.unwrap();
+    let mut sink = rebuilt(&store, 2, 11).await;
+    sink.swap(&tenure(1), Epoch::new(2), &swaps(2)).await.unwrap();
+    let line = async |number: u64| -> serde_json::Value {
+        serde_json::from_str(&store.text(&format!("_gristmill/log/flights-task/all/{number:020}.json")).await).unwrap()
+    };
+    let table = |output: &str, epoch: u64| serde_json::json!({ "output": output, "table": output, "folder": format!("{output}__epoch_{epoch}"), "epoch": epoch });
+    let expected = serde_json::json!({
+        "kind": "tables/1",
+        "fencingToken": 1,
+        "tables": [table(FLIGHTS, 2), table(DELAYS, 2)],
+        "before": { "epochs": { "1": 2, "2": 4 } },
+    });
+    assert_eq!(line(6).await, expected);
+
+    // The folder goes on under the table's name, and what comes later says where the swap is.
+    open(&store, 1).await.write(&batch_under(2, 12, 1, &[put(2, 1, "live")])).await.unwrap();
+    assert_eq!(line(8).await["before"], serde_json::json!({ "epochs": { "1": 2, "2": 4 }, "tables": 6 }));
+    assert_eq!(line(8).await["files"][0]["path"], format!("flights__epoch_2/{}.parquet", batch_id(12)));
+    let published = store.published().await;
+    let files =
+        |place: usize| -> Vec<&str> { published[place].batch.files.iter().map(|file| file.output.as_str()).collect() };
+    assert_eq!([files(0), files(1), files(2)], [vec![], vec![FLIGHTS, DELAYS], vec![FLIGHTS, DELAYS]]);
+
+    // The next swap names all tables that were ever rebuilt.
+    let mut sink = rebuilt(&store, 3, 21).await;
+    sink.swap(&tenure(1), Epoch::new(3), &swaps(3)[..1]).await.unwrap();
+    assert_eq!(line(12).await["tables"], serde_json::json!([table(DELAYS, 2), table(FLIGHTS, 3)]));
+    assert_eq!(store.flights().await, [["1", "new"]]);
+    let delays = read_current(&*store.inner, &Path::default(), DELAYS).await.unwrap().unwrap();
+    assert_eq!(texts(&delays), [["o0", "f2", "live"], ["o1", "f1", "new"]]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_swap_with_a_lost_answer_is_settled_by_the_next() {
+    for fault in [Fault::AnswerLost, Fault::AnsweredTwice, Fault::NoSpace] {
+        let store = Scripted::new();
+        open(&store, 1).await.write(&batch(1, 1, &[put(1, 1, "old")])).await.unwrap();
+        let mut sink = rebuilt(&store, 2, 11).await;
+        store.will("00000000000000000006", fault);
+        let first = sink.swap(&tenure(1), Epoch::new(2), &swaps(2)).await;
+        match fault {
+            Fault::AnswerLost => assert!(matches!(first, Err(SinkError::Transient { .. })), "{first:?}"),
+            Fault::NoSpace => assert!(matches!(first, Err(SinkError::NoSpace { .. })), "{first:?}"),
+            _ => first.unwrap(),
+        }
+        sink.swap(&tenure(1), Epoch::new(2), &swaps(2)).await.unwrap();
+        assert_eq!(store.flights().await, [["1", "new"]]);
+        let log: Vec<_> = store.inner.list(Some(&Path::from("_gristmill/log"))).try_collect().await.unwrap();
+        let mut swapped = 0;
+        for object in log {
+            swapped += usize::from(store.text(object.location.as_ref()).await.contains("tables/1"));
+        }
+        assert_eq!(swapped, 1, "{fault:?}");
+    }
+    let store = Scripted::new();
+    open(&store, 1).await.write(&batch(1, 1, &[put(1, 1, "old")])).await.unwrap();
+    let mut zombie = rebuilt(&store, 2, 11).await;
+    store.will("00000000000000000006", Fault::OwnerOpens);
+    let refused = zombie.swap(&tenure(1), Epoch::new(2), &swaps(2)).await.unwrap_err();
+    assert!(matches!(refused, SinkError::Fenced { .. }), "{refused}");
+    assert_eq!(store.flights().await, [["1", "old"]]);
+}
+
+/// A log of one epoch says nothing about epochs, as the logs of builds before there were several; a second one is found
+/// without reading through the first.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_last_batch_of_an_epoch_costs_few_reads() {
+    let store = Scripted::new();
+    let mut sink = open(&store, 1).await;
+    let under = |epoch, number| batch_under(epoch, number, 1, &[put(1, number, "a")]);
+    for number in 1..30 {
+        sink.write(&under(1, number)).await.unwrap();
+    }
+    for number in 30..60 {
+        sink.write(&under(2, number)).await.unwrap();
+    }
+    open(&store, 1).await.write(&under(2, 60)).await.unwrap();
+    let line = async |number: u64| -> serde_json::Value {
+        serde_json::from_str(&store.text(&format!("_gristmill/log/flights-task/all/{number:020}.json")).await).unwrap()
+    };
+    assert_eq!(line(30).await["before"], serde_json::Value::Null);
+    assert_eq!(line(31).await["before"], serde_json::json!({ "epochs": { "1": 30 } }));
+    assert_eq!(line(61).await["before"], serde_json::json!({ "epochs": { "1": 30, "2": 60 } }), "a fence");
+    store.requests();
+    for (epoch, expected) in [(1, Some(29)), (2, Some(60)), (3, None)] {
+        assert_eq!(sink.last_batch(&tenure(1), Epoch::new(epoch)).await.unwrap(), expected.map(batch_id));
+        let requests = store.requests();
+        assert!(requests.len() <= 3, "{requests:?}");
+    }
+    // Starts that published nothing, of a build that did not say what was before them.
+    for number in 63..70_u64 {
+        let path = Path::from(format!("_gristmill/log/flights-task/all/{number:020}.json"));
+        store.inner.put(&path, r#"{"kind":"fence/1","fencingToken":1}"#.into()).await.unwrap();
+    }
+    assert_eq!(sink.last_batch(&tenure(1), Epoch::new(1)).await.unwrap(), Some(batch_id(29)));
+    assert_eq!(sink.last_batch(&tenure(1), Epoch::new(2)).await.unwrap(), Some(batch_id(60)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -350,7 +473,8 @@ async fn a_full_store_is_told_and_survived() {
 }
 
 fn whole(number: u64, rows: RecordBatch) -> (OutputSchema, MappedBatch) {
-    let output = OutputSchema { name: "wide".into(), schema: rows.schema(), identity: vec!["c3".into()] };
+    let output =
+        OutputSchema { name: "wide".into(), table: "wide".into(), schema: rows.schema(), identity: vec!["c3".into()] };
     (output, batch_of(number, 1, "wide", rows))
 }
 
@@ -418,6 +542,7 @@ async fn an_output_keeps_its_identity_and_columns() {
 async fn outputs_that_a_dataset_cannot_hold() {
     let with = |name: &str, column: &str, data_type: DataType, identity: &str| OutputSchema {
         name: name.into(),
+        table: name.into(),
         schema: Arc::new(Schema::new(vec![
             Field::new("id", DataType::Int64, true),
             Field::new(column, data_type, true),
@@ -429,7 +554,7 @@ async fn outputs_that_a_dataset_cannot_hold() {
         (vec![with("_Gristmill", "n", DataType::Int8, "id")], "cannot be a folder"),
         (vec![with("", "n", DataType::Int8, "id")], "cannot be a folder"),
         (vec![with(&"x".repeat(81), "n", DataType::Int8, "id")], "cannot be a folder"),
-        (vec![with("a", "n", DataType::Int8, "id"), with("A", "n", DataType::Int8, "id")], "differ only in case"),
+        (vec![with("a", "n", DataType::Int8, "id"), with("A", "n", DataType::Int8, "id")], "go to one folder `A`"),
         (vec![with("a", "Gristmill_hash", DataType::Int8, "id")], "starts with `gristmill_`"),
         (vec![with("a", "n", months, "id")], "does not fit Parquet"),
         (vec![with("a", "n", DataType::Float32, "n")], "cannot identify"),
@@ -474,8 +599,7 @@ async fn damage_is_found_before_rows_are_believed() {
     let store = written().await;
     store.inner.put(&entry(4), "{\"kind\":\"fence/2\"}".into()).await.unwrap();
     assert!(read(&store).await.unwrap_err().to_string().contains("cannot be read"));
-    let mut sink =
-        ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default(), tables: BTreeMap::new() });
+    let mut sink = ParquetSink::new(ParquetSinkOptions { store: store.clone(), prefix: Path::default() });
     let refused = sink.open(&tenure(2), &outputs()).await.unwrap_err();
     assert!(matches!(refused, SinkError::Permanent { .. }), "{refused}");
 }

@@ -10,15 +10,16 @@ mod checkpoint;
 mod error;
 mod registry;
 mod rows;
+mod swap;
 mod table;
 mod text;
 
-use super::{Guarantee, MappedBatch, Receipt, Sink, SinkError, Tenure};
+use super::{Guarantee, MappedBatch, Receipt, Sink, SinkError, Swap, Tenure};
 use crate::faults::{FaultPoint, reach};
 use crate::record::OutputSchema;
 use checkpoint::Checkpointer;
 use error::failed;
-use gristmill_core::id::{BatchId, TaskId};
+use gristmill_core::id::{BatchId, Epoch, PartitionId, TaskId};
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,8 +31,6 @@ use table::{DELETED_AT, Table};
 pub struct SqliteSinkOptions {
     /// The database file; created, with its folder, when it is not there.
     pub path: PathBuf,
-    /// Output of the mapper → table.
-    pub tables: BTreeMap<String, String>,
 }
 
 /// How long to wait for another writer of the file before the attempt counts as failed.
@@ -72,7 +71,7 @@ impl SqliteSink {
 
     fn open_now(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError> {
         self.opened = None;
-        let tables = self.tables(outputs)?;
+        let tables = tables(outputs)?;
         let mut connection = connect(&self.options.path)?;
         let transaction = connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -80,10 +79,10 @@ impl SqliteSink {
         registry::ensure(&transaction)?;
         registry::raise_fence(&transaction, &tenure.task_id, &tenure.partition_id, tenure.fencing_token)?;
         for table in tables.values() {
-            registry::take_table(&transaction, &table.name, &tenure.task_id)?;
-            table.ensure(&transaction)?;
+            let ours = registry::take_table(&transaction, &table.name, &tenure.task_id)?;
+            table.ensure(&transaction, ours)?;
         }
-        let last = registry::last(&transaction, &tenure.task_id, &tenure.partition_id)?;
+        let last = registry::last(&transaction, &tenure.task_id, &tenure.partition_id, None)?;
         reach(FaultPoint::SinkFenceBefore);
         transaction.commit().map_err(|error| failed("raising the fence", error))?;
         reach(FaultPoint::SinkFenceAfter);
@@ -92,30 +91,63 @@ impl SqliteSink {
         Ok(())
     }
 
-    fn tables(&self, outputs: &[OutputSchema]) -> Result<BTreeMap<String, Table>, SinkError> {
-        let mut tables: BTreeMap<String, Table> = BTreeMap::new();
-        for output in outputs {
-            let Some(name) = self.options.tables.get(&output.name) else {
-                return Err(SinkError::Mismatch {
-                    what: format!("no table is named for the output `{}`", output.name),
-                    hint: "name one in the pipeline's sink".into(),
-                });
-            };
-            let table = Table::new(output, name)?;
-            if let Some((other, _)) = tables.iter().find(|(_, other)| other.name.eq_ignore_ascii_case(name)) {
-                return Err(SinkError::Mismatch {
-                    what: format!("the outputs `{other}` and `{}` go to one table `{name}`", output.name),
-                    hint: "give each output a table of its own; SQLite ignores case in names".into(),
-                });
-            }
-            tables.insert(output.name.clone(), table);
+    fn swap_now(&mut self, tenure: &Tenure, epoch: Epoch, tables: &[Swap]) -> Result<(), SinkError> {
+        // The statements of an open sink name tables that are about to have other names.
+        let opened = self.opened.take().filter(|opened| opened.tenure == *tenure);
+        let history = opened.map(|opened| opened.last);
+        let mut connection = connect(&self.options.path)?;
+        swap::prepare(&connection).map_err(|error| failed("preparing to swap tables", error))?;
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|error| failed("locking the target", error))?;
+        registry::ensure(&transaction)?;
+        registry::raise_fence(&transaction, &tenure.task_id, &tenure.partition_id, tenure.fencing_token)?;
+        let last = registry::last(&transaction, &tenure.task_id, &tenure.partition_id, None)?;
+        if history.is_some_and(|history| history != last) {
+            return Err(super::support::foreign_history(last));
         }
-        Ok(tables)
+        tables.iter().try_for_each(|table| swap::swap(&transaction, tenure, epoch, table))?;
+        reach(FaultPoint::SinkSwapBefore);
+        transaction.commit().map_err(|error| failed("swapping tables", error))?;
+        reach(FaultPoint::SinkSwapAfter);
+        Ok(())
+    }
+
+    fn fits_now(&self, task_id: &TaskId, outputs: &[OutputSchema]) -> Result<(), SinkError> {
+        let tables = tables(outputs)?;
+        if !self.options.path.exists() {
+            return Ok(());
+        }
+        let doing = || format!("reading the database {}", self.options.path.display());
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(&self.options.path, flags).map_err(|error| failed(doing(), error))?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(|error| failed(doing(), error))?;
+        for table in tables.values() {
+            let ours = registry::owns_table(&connection, &table.name, task_id)?;
+            table.fits(&connection, ours)?;
+        }
+        Ok(())
     }
 
     fn opened(&mut self) -> Result<&mut Opened, SinkError> {
         self.opened.as_mut().ok_or_else(super::not_open)
     }
+}
+
+fn tables(outputs: &[OutputSchema]) -> Result<BTreeMap<String, Table>, SinkError> {
+    let mut tables: BTreeMap<String, Table> = BTreeMap::new();
+    for output in outputs {
+        let table = Table::new(output)?;
+        if let Some((other, _)) = tables.iter().find(|(_, other)| other.name.eq_ignore_ascii_case(&table.name)) {
+            return Err(SinkError::Mismatch {
+                what: format!("the outputs `{other}` and `{}` go to one table `{}`", output.name, table.name),
+                hint: "give each output a table of its own; SQLite ignores case in names".into(),
+            });
+        }
+        tables.insert(output.name.clone(), table);
+    }
+    Ok(tables)
 }
 
 impl Opened {
@@ -126,7 +158,7 @@ impl Opened {
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|error| failed("locking the target", error))?;
         registry::raise_fence(&transaction, &batch.task_id, &batch.partition_id, batch.fencing_token)?;
-        let last = registry::last(&transaction, &batch.task_id, &batch.partition_id)?;
+        let last = registry::last(&transaction, &batch.task_id, &batch.partition_id, None)?;
         if let Some(receipt) = registry::find(&transaction, &batch.task_id, batch.batch_id)? {
             if last == Some(batch.batch_id) {
                 // Ours, and only its answer was lost.
@@ -138,8 +170,16 @@ impl Opened {
         if last != self.last {
             return Err(super::support::foreign_history(last));
         }
+        for output in &batch.outputs {
+            let table = self.tables.get(&output.name).ok_or_else(|| super::unknown_output(&output.name))?;
+            match registry::table_epoch(&transaction, &table.name)? {
+                Some(epoch) if epoch > batch.epoch => return Err(super::swap::from_before(batch, &table.name, epoch)),
+                _ => {}
+            }
+        }
         let deleted_at = registry::moment(batch.created_at);
-        let stamp = rows::Stamp { batch_no: registry::next_no(&transaction)?, deleted_at: &deleted_at };
+        let stamp =
+            rows::Stamp { batch_no: registry::next_no(&transaction)?, epoch: batch.epoch, deleted_at: &deleted_at };
         let mut outputs = Vec::with_capacity(batch.outputs.len());
         for output in &batch.outputs {
             let table = self.tables.get(&output.name).ok_or_else(|| super::unknown_output(&output.name))?;
@@ -167,7 +207,16 @@ impl Sink for SqliteSink {
     }
 
     fn check(&self, outputs: &[OutputSchema]) -> Result<(), SinkError> {
-        self.tables(outputs).map(drop)
+        tables(outputs).map(drop)
+    }
+
+    async fn fits(
+        &mut self,
+        task_id: &TaskId,
+        _partition_id: &PartitionId,
+        outputs: &[OutputSchema],
+    ) -> Result<(), SinkError> {
+        tokio::task::block_in_place(|| self.fits_now(task_id, outputs))
     }
 
     async fn open(&mut self, tenure: &Tenure, outputs: &[OutputSchema]) -> Result<(), SinkError> {
@@ -182,14 +231,18 @@ impl Sink for SqliteSink {
         tokio::task::block_in_place(|| self.opened()?.write_now(batch))
     }
 
-    async fn last_batch(&mut self, tenure: &Tenure) -> Result<Option<BatchId>, SinkError> {
+    async fn swap(&mut self, tenure: &Tenure, epoch: Epoch, tables: &[Swap]) -> Result<(), SinkError> {
+        tokio::task::block_in_place(|| self.swap_now(tenure, epoch, tables))
+    }
+
+    async fn last_batch(&mut self, tenure: &Tenure, epoch: Epoch) -> Result<Option<BatchId>, SinkError> {
         tokio::task::block_in_place(|| {
             if !self.options.path.exists() {
                 return Ok(None);
             }
             let connection = connect(&self.options.path)?;
             match registry::exists(&connection)? {
-                true => registry::last(&connection, &tenure.task_id, &tenure.partition_id),
+                true => registry::last(&connection, &tenure.task_id, &tenure.partition_id, Some(epoch)),
                 false => Ok(None),
             }
         })

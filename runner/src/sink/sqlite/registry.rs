@@ -4,7 +4,7 @@ use super::error::failed;
 use super::text::{LastDay, push_timestamp};
 use crate::sink::{MappedBatch, Receipt, SinkError};
 use arrow::datatypes::TimeUnit;
-use gristmill_core::id::{BatchId, FencingToken, Micros, PartitionId, TaskId};
+use gristmill_core::id::{BatchId, Epoch, FencingToken, Micros, PartitionId, TaskId};
 use rusqlite::{Connection, OptionalExtension, params};
 
 /// The layout of the tables below and of the bookkeeping columns.
@@ -95,15 +95,86 @@ pub(super) fn find(connection: &Connection, task_id: &TaskId, batch_id: BatchId)
 }
 
 /// Takes a table for a task, or refuses it: versions of two tasks need not compare, and one would drop the other's rows.
-pub(super) fn take_table(connection: &Connection, table: &str, task_id: &TaskId) -> Result<(), SinkError> {
+/// Whether it was the task's before.
+pub(super) fn take_table(connection: &Connection, table: &str, task_id: &TaskId) -> Result<bool, SinkError> {
+    match owner(connection, table)? {
+        Some(owner) => crate::sink::support::check_owner(table, &owner, task_id).map(|()| true),
+        None => set_note(connection, OWNER, table, task_id.as_str()).map(|()| false),
+    }
+}
+
+/// The task that a table belongs to.
+pub(super) fn owner(connection: &Connection, table: &str) -> Result<Option<String>, SinkError> {
+    note(connection, OWNER, table)
+}
+
+/// A table that is no more.
+pub(super) fn forget_table(connection: &Connection, table: &str) -> Result<(), SinkError> {
+    let sql = "DELETE FROM gristmill_meta WHERE key = ?1";
+    connection.execute(sql, [key(OWNER, table)]).map(drop).map_err(|error| failed("taking note of a table", error))
+}
+
+/// The epoch under which a table was rebuilt; none when it never was.
+pub(super) fn table_epoch(connection: &Connection, table: &str) -> Result<Option<Epoch>, SinkError> {
+    let Some(epoch) = note(connection, EPOCH, table)? else { return Ok(None) };
+    epoch.parse().map(|epoch| Some(Epoch::new(epoch))).map_err(|error| SinkError::Permanent {
+        what: format!("the epoch of table `{table}` in the target cannot be read: {error}"),
+        hint: "the table gristmill_meta was changed by something else: restore the target".into(),
+    })
+}
+
+pub(super) fn set_table_epoch(connection: &Connection, table: &str, epoch: Epoch) -> Result<(), SinkError> {
+    set_note(connection, EPOCH, table, &epoch.to_string())
+}
+
+/// The table that was in this one's place before it was rebuilt.
+pub(super) fn kept(connection: &Connection, table: &str) -> Result<Option<String>, SinkError> {
+    note(connection, KEPT, table)
+}
+
+pub(super) fn set_kept(connection: &Connection, table: &str, kept: &str) -> Result<(), SinkError> {
+    set_note(connection, KEPT, table, kept)
+}
+
+/// What the sink notes of tables: SQLite ignores case in their names.
+const OWNER: &str = "table";
+const EPOCH: &str = "epoch";
+const KEPT: &str = "kept";
+
+fn key(what: &str, table: &str) -> String {
+    format!("{what}:{}", table.to_ascii_lowercase())
+}
+
+fn note(connection: &Connection, what: &str, table: &str) -> Result<Option<String>, SinkError> {
+    connection
+        .query_row("SELECT value FROM gristmill_meta WHERE key = ?1", [key(what, table)], |row| row.get(0))
+        .optional()
+        .map_err(|error| failed("reading the notes of a table", error))
+}
+
+fn set_note(connection: &Connection, what: &str, table: &str, value: &str) -> Result<(), SinkError> {
+    let sql = "INSERT INTO gristmill_meta (key, value) VALUES (?1, ?2)
+               ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    connection
+        .execute(sql, params![key(what, table), value])
+        .map(drop)
+        .map_err(|error| failed("taking note of a table", error))
+}
+
+/// Whether a table is the task's own already; another task's is refused, as [`take_table`] does.
+pub(super) fn owns_table(connection: &Connection, table: &str, task_id: &TaskId) -> Result<bool, SinkError> {
+    if !exists(connection)? {
+        return Ok(false);
+    }
     let key = format!("table:{}", table.to_ascii_lowercase());
-    let doing = "taking a table";
-    let sql = "INSERT INTO gristmill_meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO NOTHING";
-    connection.execute(sql, params![key, task_id.as_str()]).map_err(|error| failed(doing, error))?;
-    let owner: String = connection
+    let owner: Option<String> = connection
         .query_row("SELECT value FROM gristmill_meta WHERE key = ?1", [&key], |row| row.get(0))
-        .map_err(|error| failed(doing, error))?;
-    crate::sink::support::check_owner(table, &owner, task_id)
+        .optional()
+        .map_err(|error| failed("looking for a table's owner", error))?;
+    match owner {
+        Some(owner) => crate::sink::support::check_owner(table, &owner, task_id).map(|()| true),
+        None => Ok(false),
+    }
 }
 
 /// Whether the target has a registry.
@@ -114,21 +185,31 @@ pub(super) fn exists(connection: &Connection) -> Result<bool, SinkError> {
     Ok(tables == 1)
 }
 
-/// The batch that was committed last for a task's partition.
+/// The batch that was committed last for a task's partition, in one epoch or in any.
 pub(super) fn last(
     connection: &Connection,
     task_id: &TaskId,
     partition_id: &PartitionId,
+    epoch: Option<Epoch>,
 ) -> Result<Option<BatchId>, SinkError> {
-    let sql = "SELECT batch_id FROM gristmill_batch WHERE task_id = ?1 AND partition_id = ?2 ORDER BY no DESC LIMIT 1";
+    let sql = "SELECT batch_id FROM gristmill_batch
+               WHERE task_id = ?1 AND partition_id = ?2 AND (?3 IS NULL OR epoch = ?3) ORDER BY no DESC LIMIT 1";
+    let epoch = epoch.map(|epoch| integer("epoch", epoch.get())).transpose()?;
     let id: Option<String> = connection
-        .query_row(sql, params![task_id.as_str(), partition_id.as_str()], |row| row.get(0))
+        .query_row(sql, params![task_id.as_str(), partition_id.as_str(), epoch], |row| row.get(0))
         .optional()
         .map_err(|error| failed("looking for the last batch", error))?;
     id.map(|id| id.parse()).transpose().map_err(|error| SinkError::Permanent {
         what: format!("the target's registry cannot be read: {error}"),
         hint: "the table gristmill_batch was changed by something else: restore the target".into(),
     })
+}
+
+/// The epoch of a registered batch.
+pub(super) fn epoch(connection: &Connection, no: i64) -> rusqlite::Result<Option<Epoch>> {
+    let sql = "SELECT epoch FROM gristmill_batch WHERE no = ?1";
+    let epoch: Option<i64> = connection.query_row(sql, [no], |row| row.get(0)).optional()?;
+    Ok(epoch.map(|epoch| Epoch::new(epoch.unsigned_abs())))
 }
 
 /// The number that the next batch gets: small, so that it costs little in every row.

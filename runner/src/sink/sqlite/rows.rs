@@ -8,10 +8,12 @@ use super::cells::{Bound, Cells, Scratch, plain};
 use super::error::failed;
 use super::table::Table;
 use crate::record::MappedOutput;
+use crate::sink::sqlite::registry;
 use crate::sink::verdict::{RecordState, Verdict, judge};
 use crate::sink::{OutputReceipt, SinkError};
 use arrow::array::ArrayRef;
 use arrow::json::writer::EncoderOptions;
+use gristmill_core::id::Epoch;
 use gristmill_core::record::Operation;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Statement};
@@ -19,6 +21,7 @@ use rusqlite::{Connection, Statement};
 /// What a batch gives all of its rows.
 pub(super) struct Stamp<'a> {
     pub batch_no: i64,
+    pub epoch: Epoch,
     /// What a tombstone says: when the batch was created.
     pub deleted_at: &'a str,
 }
@@ -59,7 +62,7 @@ pub(super) fn write(
         if !inserted {
             expect_new = !writer.look_up(row).map_err(doing)?;
             if !expect_new {
-                match writer.judge(row, deleted) {
+                match writer.judge(row, deleted).map_err(doing)? {
                     Verdict::Newer => {
                         writer.update(row, deleted).map_err(doing)?;
                         *(if deleted { &mut receipt.deleted } else { &mut receipt.updated }) += 1;
@@ -91,11 +94,16 @@ fn unusable(output: &MappedOutput, row: usize, why: &str) -> SinkError {
 }
 
 struct Writer<'a> {
+    connection: &'a Connection,
     values: Values<'a>,
     insert: Writing<'a>,
     update: Writing<'a>,
     look_up: Statement<'a>,
     stored: Stored,
+    batch_no: i64,
+    epoch: Epoch,
+    /// The epoch that was looked up last, with its batch: rows that differ tend to come from few batches.
+    known_epoch: Option<(i64, Epoch)>,
 }
 
 /// What the rows say.
@@ -120,6 +128,7 @@ struct Stored {
     version: Vec<u8>,
     hash: u64,
     deleted: bool,
+    batch_no: i64,
 }
 
 impl<'a> Writer<'a> {
@@ -137,6 +146,10 @@ impl<'a> Writer<'a> {
             Ok::<_, rusqlite::Error>(Writing { statement, marked: false })
         };
         Ok(Self {
+            connection,
+            batch_no: stamp.batch_no,
+            epoch: stamp.epoch,
+            known_epoch: None,
             insert: writing(&table.insert)?,
             update: writing(&table.update)?,
             look_up: connection.prepare(&table.lookup)?,
@@ -176,14 +189,40 @@ impl<'a> Writer<'a> {
         self.stored.version.extend_from_slice(found.get_ref(0)?.as_bytes()?);
         self.stored.hash = found.get::<_, i64>(1)?.cast_unsigned();
         self.stored.deleted = found.get(2)?;
+        self.stored.batch_no = found.get(3)?;
         Ok(true)
     }
 
-    fn judge(&self, row: usize, deleted: bool) -> Verdict {
-        let Stored { version, hash, deleted: is_deleted } = &self.stored;
-        let stored = RecordState { version, hash: *hash, deleted: *is_deleted };
+    /// The stored row's epoch stands in the registry, and is looked up only where it decides.
+    fn judge(&mut self, row: usize, deleted: bool) -> rusqlite::Result<Verdict> {
+        match self.judge_against(self.epoch, row, deleted) {
+            Verdict::Conflict => {
+                let epoch = self.stored_epoch()?;
+                Ok(self.judge_against(epoch, row, deleted))
+            }
+            verdict => Ok(verdict),
+        }
+    }
+
+    fn judge_against(&self, epoch: Epoch, row: usize, deleted: bool) -> Verdict {
+        let Stored { version, hash, deleted: is_deleted, .. } = &self.stored;
+        let stored = RecordState { version, epoch, hash: *hash, deleted: *is_deleted };
         let (version, hash) = (self.values.output.versions.value(row), self.values.output.hashes.value(row));
-        judge(stored, RecordState { version, hash, deleted })
+        judge(stored, RecordState { version, epoch: self.epoch, hash, deleted })
+    }
+
+    /// A row of a batch that the registry does not know counts as one of this epoch: it is then kept, and reported.
+    fn stored_epoch(&mut self) -> rusqlite::Result<Epoch> {
+        let batch_no = self.stored.batch_no;
+        match self.known_epoch {
+            _ if batch_no == self.batch_no => Ok(self.epoch),
+            Some((known, epoch)) if known == batch_no => Ok(epoch),
+            _ => {
+                let epoch = registry::epoch(self.connection, batch_no)?.unwrap_or(self.epoch);
+                self.known_epoch = Some((batch_no, epoch));
+                Ok(epoch)
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use super::cells::Storage;
 use super::error::failed;
 use crate::record::OutputSchema;
 use crate::sink::SinkError;
-use arrow::datatypes::SchemaRef;
+use arrow::datatypes::{FieldRef, SchemaRef};
 use rusqlite::{Connection, OptionalExtension};
 
 pub(super) const VERSION: &str = "gristmill_version";
@@ -27,7 +27,7 @@ pub(super) struct Table {
     storage: Vec<Storage>,
     /// Parameters: the payload columns, then the bookkeeping columns. Does nothing when the identity is there.
     pub insert: String,
-    /// Parameters: the identity columns. Gives version, hash and whether the record is deleted.
+    /// Parameters: the identity columns. Gives version, hash, whether the record is deleted, and the batch's number.
     pub lookup: String,
     /// Parameters as `insert`.
     pub update: String,
@@ -44,7 +44,8 @@ struct Existing {
 }
 
 impl Table {
-    pub(super) fn new(output: &OutputSchema, name: &str) -> Result<Self, SinkError> {
+    pub(super) fn new(output: &OutputSchema) -> Result<Self, SinkError> {
+        let name = output.table.as_str();
         check_name("table", name, &output.name)?;
         if name.to_ascii_lowercase().starts_with("sqlite_") {
             let what =
@@ -90,7 +91,7 @@ impl Table {
         );
         let found = keys.iter().enumerate().map(|(place, key)| format!("{key} = ?{}", place + 1));
         let lookup = format!(
-            "SELECT {VERSION}, {HASH}, {DELETED_AT} IS NOT NULL FROM {table} WHERE {}",
+            "SELECT {VERSION}, {HASH}, {DELETED_AT} IS NOT NULL, {BATCH} FROM {table} WHERE {}",
             found.collect::<Vec<_>>().join(" AND ")
         );
         let set = |place: &usize| format!("{} = ?{}", all[*place], place + 1);
@@ -105,30 +106,77 @@ impl Table {
         Ok(Self { name: name.to_owned(), schema, identity, storage, insert, lookup, update })
     }
 
-    /// Creates the table, or checks the one that is there.
-    pub(super) fn ensure(&self, connection: &Connection) -> Result<(), SinkError> {
-        let doing = || format!("reading the definition of table `{}`", self.name);
-        let kind: Option<String> = connection
-            .query_row(
-                "SELECT type FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'view')",
-                [&self.name],
-                |row| row.get(0),
-            )
-            .optional()
-            .map_err(|error| failed(doing(), error))?;
-        match kind.as_deref() {
+    /// Creates the table, or checks the one that is there. One that is the task's own (`ours`) gets the columns that it
+    /// lacks; a table that is only being taken is the user's, and is not altered.
+    pub(super) fn ensure(&self, connection: &Connection, ours: bool) -> Result<(), SinkError> {
+        match object(connection, &self.name)?.as_deref() {
             None => connection
                 .execute_batch(&self.create_sql())
                 .map_err(|error| failed(format!("creating table `{}`", self.name), error)),
             Some("table") => {
-                let columns = self.existing(connection).map_err(|error| failed(doing(), error))?;
+                let mut columns = self.existing(connection).map_err(|error| failed(self.reading(), error))?;
+                if ours && self.add_columns(connection, &columns)? {
+                    columns = self.existing(connection).map_err(|error| failed(self.reading(), error))?;
+                }
                 self.check_columns(&columns)?;
                 self.check_identity(connection, &columns)
             }
-            Some(_) => {
-                Err(self.mismatch(format!("`{}` is a view", self.name), "give the output a table of its own".into()))
-            }
+            Some(_) => Err(self.is_a_view()),
         }
+    }
+
+    fn reading(&self) -> String {
+        format!("reading the definition of table `{}`", self.name)
+    }
+
+    fn is_a_view(&self) -> SinkError {
+        self.mismatch(format!("`{}` is a view", self.name), "give the output a table of its own".into())
+    }
+
+    /// What [`Self::ensure`] would refuse, found without a change of anything.
+    pub(super) fn fits(&self, connection: &Connection, ours: bool) -> Result<(), SinkError> {
+        let kind = object(connection, &self.name)?;
+        let Some("table") = kind.as_deref() else {
+            return match kind {
+                None => Ok(()),
+                Some(_) => Err(self.is_a_view()),
+            };
+        };
+        let mut columns = self.existing(connection).map_err(|error| failed(self.reading(), error))?;
+        if ours {
+            let lacking = self.can_be_added(&columns).map(|(field, storage)| Existing {
+                name: field.name().clone(),
+                declared: storage.declared().trim().to_owned(),
+                not_null: false,
+                has_default: false,
+                in_primary_key: false,
+                generated: false,
+            });
+            let lacking: Vec<Existing> = lacking.collect();
+            columns.extend(lacking);
+        }
+        self.check_columns(&columns)?;
+        self.check_identity(connection, &columns)
+    }
+
+    /// What the table lacks and the rows that are there can lack: nullable columns that are no part of the identity.
+    fn can_be_added<'a>(&'a self, columns: &'a [Existing]) -> impl Iterator<Item = (&'a FieldRef, Storage)> {
+        self.schema.fields().iter().zip(&self.storage).enumerate().filter_map(|(place, (field, storage))| {
+            let known = columns.iter().any(|column| column.name.eq_ignore_ascii_case(field.name()));
+            (!known && field.is_nullable() && !self.identity.contains(&place)).then_some((field, *storage))
+        })
+    }
+
+    fn add_columns(&self, connection: &Connection, columns: &[Existing]) -> Result<bool, SinkError> {
+        let mut added = false;
+        for (field, storage) in self.can_be_added(columns) {
+            let (table, column) = (quoted(&self.name), quoted(field.name()));
+            connection
+                .execute_batch(&format!("ALTER TABLE {table} ADD COLUMN {column}{}", storage.declared()))
+                .map_err(|error| failed(format!("adding column `{}` to table `{}`", field.name(), self.name), error))?;
+            added = true;
+        }
+        Ok(added)
     }
 
     /// A single integer identity is the row id itself, which needs no second index. Other identities get an index of their
@@ -272,6 +320,15 @@ impl Table {
     fn mismatch(&self, what: String, hint: String) -> SinkError {
         SinkError::Mismatch { what, hint }
     }
+}
+
+/// What has a name: `table`, `view`, or nothing.
+pub(super) fn object(connection: &Connection, name: &str) -> Result<Option<String>, SinkError> {
+    let sql = "SELECT type FROM sqlite_schema WHERE name = ?1 COLLATE NOCASE AND type IN ('table', 'view')";
+    connection
+        .query_row(sql, [name], |row| row.get(0))
+        .optional()
+        .map_err(|error| failed(format!("looking for table `{name}`"), error))
 }
 
 fn identity(output: &OutputSchema, storage: &[Storage]) -> Result<Vec<usize>, SinkError> {

@@ -1,6 +1,6 @@
 use super::*;
-use crate::sink::Sink;
 use crate::sink::conformance::*;
+use crate::sink::{Sink, Swap, built_beside};
 use arrow::array::*;
 use arrow::datatypes::{DataType, Field, Int32Type};
 use rusqlite::types::Value;
@@ -19,8 +19,7 @@ impl File {
     }
 
     fn sqlite(&self) -> SqliteSink {
-        let tables = self.outputs.iter().map(|output| (output.name.clone(), output.name.clone())).collect();
-        SqliteSink::new(SqliteSinkOptions { path: self.path(), tables })
+        SqliteSink::new(SqliteSinkOptions { path: self.path() })
     }
 
     fn raw(&self) -> Connection {
@@ -46,14 +45,21 @@ impl Target for File {
         Box::new(self.sqlite())
     }
 
-    async fn records(&self, output: &str) -> Vec<Vec<String>> {
-        let output = self.outputs.iter().find(|known| known.name == output).unwrap();
-        let names: Vec<_> = output.schema.fields().iter().map(|field| table::quoted(field.name())).collect();
-        let from = table::quoted(&output.name);
+    async fn records(&self, table: &str) -> Vec<Vec<String>> {
+        let payload = "SELECT name FROM pragma_table_info(?1) WHERE name NOT LIKE 'gristmill!_%' ESCAPE '!'";
+        let connection = self.raw();
+        let mut payload = connection.prepare(payload).unwrap();
+        let names = payload.query_map([table], |row| row.get::<_, String>(0)).unwrap();
+        let names: Vec<String> = names.map(|name| table::quoted(&name.unwrap())).collect();
+        if names.is_empty() {
+            return Vec::new();
+        }
+        let from = table::quoted(table);
         let sql = format!("SELECT {} FROM {from} WHERE gristmill_deleted_at IS NULL ORDER BY 1, 2", names.join(", "));
         let text = |value: Value| match value {
             Value::Integer(value) => value.to_string(),
             Value::Text(value) => value,
+            Value::Null => String::new(),
             other => format!("{other:?}"),
         };
         self.rows(&sql).into_iter().map(|row| row.into_iter().map(text).collect()).collect()
@@ -100,7 +106,7 @@ fn one_output(name: &str, columns: Vec<(&str, ArrayRef)>, identity: &[&str]) -> 
     let rows =
         RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(name, array)| (name, array, true))).unwrap();
     let identity = identity.iter().map(|name| (*name).to_owned()).collect();
-    (OutputSchema { name: name.into(), schema: rows.schema(), identity }, rows)
+    (OutputSchema { name: name.into(), table: name.into(), schema: rows.schema(), identity }, rows)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -171,6 +177,114 @@ async fn tables_and_rows_as_a_user_sees_them() {
          gristmill_deleted_at TEXT,\n  PRIMARY KEY (\"origin\", \"flight\")\n)"
         )]
     );
+}
+
+fn swaps(epoch: u64) -> Vec<Swap> {
+    let swap =
+        |table: &str| Swap { output: table.into(), built: built_beside(table, Epoch::new(epoch)), table: table.into() };
+    [FLIGHTS, DELAYS].map(swap).into()
+}
+
+/// Builds tables from one batch and puts them in their places.
+async fn rebuild(file: &File, epoch: u64, number: u64, rows: &[Row]) -> Result<(), SinkError> {
+    let mut sink = file.sqlite();
+    let [flights, delays] = [FLIGHTS, DELAYS].map(|table| built_beside(table, Epoch::new(epoch)));
+    sink.open(&tenure(1), &outputs_into([&flights, &delays])).await?;
+    sink.write(&batch_under(epoch, number, 1, rows)).await?;
+    sink.swap(&tenure(1), Epoch::new(epoch), &swaps(epoch)).await
+}
+
+/// What the user has built on a table goes on with the rebuilt one; the old one is kept until the next rebuild.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_rebuilt_table_keeps_its_surroundings() {
+    let file = file();
+    open(&file).await.write(&batch(1, 1, &[put(1, 1, "old"), put(2, 1, "old")])).await.unwrap();
+    let raw = file.raw();
+    raw.execute_batch(
+        "CREATE VIEW live AS SELECT id, value FROM flights WHERE gristmill_deleted_at IS NULL;
+         ALTER TABLE flights ADD COLUMN mine TEXT;
+         CREATE INDEX \"by \"\"value\" ON Flights (value COLLATE NOCASE DESC) WHERE value <> '';
+         CREATE UNIQUE INDEX one_each ON flights (id, value);
+         CREATE INDEX by_mine ON flights (\"mine\");
+         CREATE TABLE note (flight INTEGER REFERENCES flights (id), text TEXT);
+         CREATE TABLE seen (id INTEGER);
+         CREATE TRIGGER see AFTER INSERT ON flights BEGIN INSERT INTO seen VALUES (new.id); END;
+         CREATE TRIGGER watch_mine AFTER UPDATE OF value ON flights BEGIN INSERT INTO seen VALUES (new.mine); END;
+         INSERT INTO note VALUES (1, 'a note')",
+    )
+    .unwrap();
+    let defined = || {
+        file.rows(
+            "SELECT name, sql FROM sqlite_schema WHERE type = 'view' OR name IN ('note', 'one_each', 'see') ORDER BY 1",
+        )
+    };
+    let before = defined();
+    rebuild(&file, 2, 11, &[put(1, 1, "new")]).await.unwrap();
+    assert_eq!(defined(), before, "as they were created");
+    assert_eq!(file.rows("SELECT * FROM live"), [[Value::Integer(1), text("new")]]);
+    let attached = |table: &str| {
+        file.rows(&format!(
+            "SELECT name FROM sqlite_schema WHERE tbl_name = '{table}' AND type <> 'table' AND sql IS NOT NULL ORDER BY 1"
+        ))
+    };
+    assert_eq!(attached("flights"), [[text("by \"value")], [text("one_each")], [text("see")]]);
+    assert_eq!(attached("flights__previous"), [[text("by_mine")], [text("watch_mine")]]);
+    assert_eq!(file.records("flights__previous").await, [["1", "old", ""], ["2", "old", ""]]);
+    open(&file).await.write(&batch_under(2, 12, 1, &[put(3, 1, "live"), put(1, 2, "live")])).await.unwrap();
+    assert_eq!(file.rows("SELECT id FROM seen"), [[Value::Integer(3)]]);
+
+    rebuild(&file, 3, 21, &[put(1, 1, "newest")]).await.unwrap();
+    assert_eq!(file.records("flights__previous").await, [["1", "live"], ["3", "live"]]);
+    assert_eq!(attached("flights"), [[text("by \"value")], [text("one_each")], [text("see")]]);
+    assert!(attached("flights__previous").is_empty());
+    assert_eq!(
+        file.rows("SELECT key, value FROM gristmill_meta WHERE key LIKE '%flights%' ORDER BY 1"),
+        [
+            [text("epoch:flights"), text("3")],
+            [text("kept:flights"), text("flights__previous")],
+            [text("table:flights"), text("flights-task")],
+            [text("table:flights__previous"), text("flights-task")],
+        ]
+    );
+    assert_eq!(file.rows("SELECT * FROM pragma_foreign_key_check"), [] as [Vec<Value>; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_swap_takes_nothing_that_is_the_users() {
+    let file = file();
+    open(&file).await.write(&batch(1, 1, &[put(1, 1, "old"), put(2, 1, "b")])).await.unwrap();
+    let before = file.visible().await;
+    let twice = [put(1, 1, "same"), put(2, 1, "same")];
+    for (sql, undo, expected) in [
+        ("CREATE TABLE flights__previous (mine)", "DROP TABLE flights__previous", "has a `flights__previous` already"),
+        ("CREATE VIEW Delays__Previous AS SELECT 1", "DROP VIEW delays__previous", "has a `delays__previous` already"),
+        ("CREATE UNIQUE INDEX u ON flights (value)", "DROP INDEX u", "do not satisfy its unique index `u`"),
+    ] {
+        file.raw().execute_batch(sql).unwrap();
+        let what = mismatch(rebuild(&file, 2, 11, &twice).await);
+        assert!(what.contains(expected), "{what}");
+        assert_eq!(file.visible().await.lines().next(), before.lines().next(), "nothing was swapped");
+        file.raw().execute_batch(undo).unwrap();
+    }
+    // The place of a new output may be taken, too.
+    let mut new = swaps(2);
+    new[1].table = "arrivals".into();
+    file.raw().execute_batch("CREATE TABLE arrivals (mine)").unwrap();
+    let what = mismatch(file.sqlite().swap(&tenure(1), Epoch::new(2), &new).await);
+    assert!(what.contains("`arrivals` in the target is not a table of this task"), "{what}");
+    rebuild(&file, 2, 11, &twice).await.unwrap();
+    assert_eq!(file.records(FLIGHTS).await, [["1", "same"], ["2", "same"]]);
+}
+
+/// The rows of a table that was built once more after its swap would be lost.
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn rows_that_came_after_the_swap_are_not_dropped() {
+    let file = file();
+    open(&file).await;
+    rebuild(&file, 2, 11, &[put(1, 1, "new")]).await.unwrap();
+    let refused = rebuild(&file, 2, 12, &[put(2, 1, "late")]).await.unwrap_err();
+    assert!(refused.to_string().contains("rows that came after it was swapped in"), "{refused}");
+    assert_eq!(file.records("flights__epoch_2").await, [["2", "late"]]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -318,9 +432,8 @@ async fn a_table_of_the_user_is_filled() {
     sink.write(&batch(1, 1, &[put(1, 1, "a"), put(2, 1, "b")])).await.unwrap();
     let receipt = sink.write(&batch(2, 1, &[put(1, 2, "c"), delete(2, 2)])).await.unwrap();
     assert!(receipt.outputs().iter().all(|output| (output.updated, output.deleted) == (1, 1)));
-    assert_eq!(file.records(FLIGHTS).await, [["1", "c"]]);
-    assert_eq!(file.records(DELAYS).await, [["o1", "f1", "c"]]);
-    assert_eq!(file.rows("SELECT DISTINCT note FROM flights"), [[text("mine")]]);
+    assert_eq!(file.records(FLIGHTS).await, [["mine", "1", "c"]]);
+    assert_eq!(file.records(DELAYS).await, [["f1", "c", "o1"]]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -329,7 +442,7 @@ async fn names_that_cannot_be_told_apart_or_are_taken_are_refused() {
         let int: ArrayRef = Arc::new(Int64Array::from(vec![1]));
         one_output("out", vec![("id", int.clone()), (name, int)], &["id"]).0
     };
-    let table = |name: &str| OutputSchema { name: name.into(), ..column("n") };
+    let table = |name: &str| OutputSchema { name: name.into(), table: name.into(), ..column("n") };
     let real = one_output("out", vec![("id", Arc::new(Float64Array::from(vec![1.0])) as ArrayRef)], &["id"]).0;
     let months: ArrayRef = Arc::new(IntervalYearMonthArray::from(vec![1]));
     let interval =
@@ -353,10 +466,6 @@ async fn names_that_cannot_be_told_apart_or_are_taken_are_refused() {
         assert!(what.contains(expected), "{what}");
         assert!(!file.path().exists(), "nothing is created");
     }
-    let mut unnamed = SqliteSink::new(SqliteSinkOptions { path: file().path(), tables: BTreeMap::new() });
-    assert!(
-        mismatch(unnamed.open(&tenure(1), &outputs()).await).contains("no table is named for the output `flights`")
-    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -406,8 +515,7 @@ async fn errors_are_sorted_by_what_helps() {
     let other = file.sqlite().open(&tenure(1), &file.outputs).await.unwrap_err();
     assert!(matches!(&other, SinkError::Permanent { hint, .. } if hint.contains("another file")), "{other}");
     let path = file.folder.path().to_owned();
-    let tables = [FLIGHTS, DELAYS].map(|name| (name.to_owned(), name.to_owned())).into();
-    let mut folder = SqliteSink::new(SqliteSinkOptions { path, tables });
+    let mut folder = SqliteSink::new(SqliteSinkOptions { path });
     let refused = folder.open(&tenure(1), &file.outputs).await.unwrap_err();
     assert!(matches!(refused, SinkError::Permanent { .. }), "{refused}");
 }
@@ -458,10 +566,9 @@ async fn rows_that_upstream_should_have_refused() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_path_is_always_a_file() {
     let folder = TempDir::new().unwrap();
-    let tables = BTreeMap::from([FLIGHTS, DELAYS].map(|name| (name.to_owned(), name.to_owned())));
     for name in [":memory:", "file:x?mode=memory"] {
         let path = folder.path().join(name);
-        let mut sink = SqliteSink::new(SqliteSinkOptions { path: path.clone(), tables: tables.clone() });
+        let mut sink = SqliteSink::new(SqliteSinkOptions { path: path.clone() });
         sink.open(&tenure(1), &outputs()).await.unwrap();
         assert!(path.is_file());
     }

@@ -1,6 +1,6 @@
 //! A schema from the first file, for a source that is given none. It is frozen by whoever asks.
 
-use super::admit::{self, Cancelled};
+use super::admit::{self, Cancelled, Opened};
 use super::compression::Compression;
 use super::csv::{Fields, Scan, read_header};
 use super::held::HeldFile;
@@ -48,7 +48,7 @@ pub async fn infer_schema(
             if let Some(opened) =
                 runtime.block_on(admit::open(&root, &found.path, &spool_dir, &Cancelled::default()))?
             {
-                return infer_from(&opened.file, opened.found.path.as_str(), &format);
+                return infer_from(&opened, &format);
             }
         }
         Err(SourceError::Mismatch {
@@ -62,7 +62,12 @@ pub async fn infer_schema(
     })?
 }
 
-pub(super) fn infer_from(file: &HeldFile, path: &str, format: &FileFormat) -> Result<Schema, SourceError> {
+pub(super) fn infer_from(opened: &Opened, format: &FileFormat) -> Result<Schema, SourceError> {
+    infer_held(&opened.file, opened.found.path.as_str(), format)
+}
+
+/// As [`infer_from`], for a file that is not the source's.
+pub(super) fn infer_held(file: &HeldFile, path: &str, format: &FileFormat) -> Result<Schema, SourceError> {
     let window = || {
         let window = TextWindow::open(file.clone(), Compression::of(path), 0);
         window.map_err(|error| trouble::corrupt(path, &error))
@@ -172,7 +177,8 @@ fn csv_fields(window: &mut TextWindow, csv: &CsvOptions, path: &str) -> Result<V
     Ok(names.into_iter().zip(columns).map(|(name, column)| Field::new(name, column.data_type(), true)).collect())
 }
 
-fn json_fields(window: &mut TextWindow, path: &str) -> Result<Vec<Field>, SourceError> {
+/// The first records of a JSON file that are objects, as far as a sample goes.
+pub(super) fn json_sample(window: &mut TextWindow, path: &str) -> Result<Vec<Value>, SourceError> {
     let mut values: Vec<Value> = Vec::new();
     let mut bytes = 0;
     while values.len() < SAMPLE_RECORDS && bytes < SAMPLE_BYTES {
@@ -193,6 +199,16 @@ fn json_fields(window: &mut TextWindow, path: &str) -> Result<Vec<Field>, Source
         bytes += taken;
         window.consume(taken);
     }
+    Ok(values)
+}
+
+fn json_fields(window: &mut TextWindow, path: &str) -> Result<Vec<Field>, SourceError> {
+    let values = json_sample(window, path)?;
+    fields_of(&values, path)
+}
+
+/// The columns of sampled records, sorted by name.
+pub(super) fn fields_of(values: &[Value], path: &str) -> Result<Vec<Field>, SourceError> {
     let schema = infer_json_schema_from_iterator(values.iter().map(Ok)).map_err(|_| SourceError::Mismatch {
         what: format!("{path}: its records have no common schema"),
         hint: "give the source its `columns`".into(),

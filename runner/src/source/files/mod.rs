@@ -9,6 +9,7 @@
 //! updates.
 
 mod admit;
+mod again;
 mod chunk;
 mod clock;
 mod compression;
@@ -24,6 +25,7 @@ mod page;
 mod parquet;
 mod reading;
 mod root;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -32,6 +34,7 @@ mod types;
 mod values;
 mod whole;
 
+pub use again::FilesRereader;
 pub use clock::{Clock, SystemClock};
 pub use infer::infer_schema;
 pub use options::{CsvOptions, FileFormat, FilesOptions, MAX_FIELD_BYTES_DEFAULT, SETTLE_DEFAULT, parse_pattern};
@@ -58,20 +61,7 @@ pub struct FilesSource {
 impl FilesSource {
     /// Checks the options; nothing is read yet.
     pub fn new(options: FilesOptions) -> Result<Self, SourceError> {
-        match &options.format {
-            FileFormat::Csv(csv) => {
-                csv.check()?;
-                csv::check_types(&options.columns)?;
-            }
-            FileFormat::JsonLines => json::check_types(&options.columns)?,
-            FileFormat::Parquet => {}
-        }
-        if options.columns.fields().is_empty() {
-            return Err(SourceError::Mismatch {
-                what: "the source's schema has no columns".into(),
-                hint: "name at least one column, or leave the schema out to have it inferred".into(),
-            });
-        }
+        check(&options)?;
         let pattern = options.pattern.as_ref().map(globset::Glob::compile_matcher);
         Ok(Self {
             setup: Arc::new(Setup { options, pattern, clock: Arc::new(SystemClock) }),
@@ -117,6 +107,25 @@ impl FilesSource {
     }
 }
 
+/// Whether files can be read with these options at all.
+fn check(options: &FilesOptions) -> Result<(), SourceError> {
+    match &options.format {
+        FileFormat::Csv(csv) => {
+            csv.check()?;
+            csv::check_types(&options.columns)?;
+        }
+        FileFormat::JsonLines => json::check_types(&options.columns)?,
+        FileFormat::Parquet => {}
+    }
+    if options.columns.fields().is_empty() {
+        return Err(SourceError::Mismatch {
+            what: "the source's schema has no columns".into(),
+            hint: "name at least one column, or leave the schema out to have it inferred".into(),
+        });
+    }
+    Ok(())
+}
+
 /// Tells the blocking thread that nobody waits for it any more.
 struct CancelOnDrop(Cancelled);
 
@@ -136,6 +145,11 @@ impl Source for FilesSource {
         let place = Place::at(from.clone(), Ledger::from_state(&state)?);
         self.warm = Warm::default();
         self.run(place, Reading::reopen).await
+    }
+
+    async fn observe(&mut self, object: &str) -> Result<arrow::datatypes::Schema, SourceError> {
+        let path = object.to_owned();
+        self.run(self.place.clone(), move |reading| reading.observe(&path)).await
     }
 
     async fn poll(&mut self, limits: PageLimits) -> Result<Poll, SourceError> {

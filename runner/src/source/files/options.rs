@@ -26,6 +26,8 @@ pub struct FilesOptions {
     pub format: FileFormat,
     /// The columns of every record: explicit, or frozen after [`super::infer_schema`].
     pub columns: SchemaRef,
+    /// Leave out what a file has and `columns` does not, instead of stopping at the file.
+    pub ignore_columns: bool,
     /// How long a local file must have been left alone before it is read. Objects of a store appear whole and do not
     /// wait.
     pub settle: Duration,

@@ -32,9 +32,15 @@ pub(super) struct ParquetReader {
 }
 
 impl ParquetReader {
-    pub fn open(file: HeldFile, path: &str, schema: SchemaRef, from: Position) -> Result<Self, SourceError> {
+    pub fn open(
+        file: HeldFile,
+        path: &str,
+        schema: SchemaRef,
+        ignore_columns: bool,
+        from: Position,
+    ) -> Result<Self, SourceError> {
         let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(|error| corrupt(path, &error))?;
-        let places = match_columns(builder.schema(), &schema, path)?;
+        let places = match_columns(builder.schema(), &schema, ignore_columns, path)?;
         let metadata = builder.metadata();
         let records = metadata.row_groups().iter().map(|group| group.num_rows().max(0).unsigned_abs()).sum();
         // A row group's mean row says how many rows fit in a bounded piece of memory.
@@ -89,10 +95,11 @@ pub(super) fn check(
     file: HeldFile,
     path: &str,
     schema: SchemaRef,
+    ignore_columns: bool,
     is_cancelled: impl Fn() -> bool,
 ) -> Result<(), SourceError> {
     contained(path, || {
-        let mut reader = ParquetReader::open(file, path, schema, Position::START)?;
+        let mut reader = ParquetReader::open(file, path, schema, ignore_columns, Position::START)?;
         let mut records = 0;
         while let Some(rows) = reader.next_rows()? {
             records += rows.num_rows() as u64;
@@ -123,7 +130,7 @@ fn contained<T>(path: &str, read: impl FnOnce() -> Result<T, SourceError>) -> Re
         .unwrap_or_else(|_| Err(super::trouble::corrupt(path, &"Parquet: its decoder gave up")))
 }
 
-fn match_columns(file: &Schema, schema: &Schema, path: &str) -> Result<Vec<usize>, SourceError> {
+fn match_columns(file: &Schema, schema: &Schema, ignore_columns: bool, path: &str) -> Result<Vec<usize>, SourceError> {
     let mut places = Vec::new();
     let mut complaints = Vec::new();
     for field in schema.fields() {
@@ -143,7 +150,7 @@ fn match_columns(file: &Schema, schema: &Schema, path: &str) -> Result<Vec<usize
         }
     }
     for field in file.fields() {
-        if schema.index_of(field.name()).is_err() {
+        if !ignore_columns && schema.index_of(field.name()).is_err() {
             complaints.push(format!("the schema has no column `{}`", field.name()));
         }
     }

@@ -16,7 +16,7 @@ use super::options::{FileFormat, FilesOptions};
 use super::page::PageBuilder;
 use super::parquet::{self, ParquetReader};
 use super::root::FilesRoot;
-use super::trouble;
+use super::{shape, trouble};
 use crate::source::{PageLimits, Poll, Resumed, SourceError};
 use globset::GlobMatcher;
 use gristmill_core::cursor::{Cursor, FilePosition, FileVersion, FilesCursor};
@@ -232,6 +232,7 @@ impl Reading {
                 continue;
             }
             inspected.container?;
+            shape::check(&opened, &self.setup.options)?;
             self.check_format(&opened)?;
             let position = Position::START;
             let cursor = FilesCursor {
@@ -280,6 +281,15 @@ impl Reading {
         true
     }
 
+    pub fn observe(&mut self, path: &str) -> Result<arrow::datatypes::Schema, SourceError> {
+        match self.open(path)? {
+            Some(opened) => shape::observe(&opened, &self.setup.options),
+            None => {
+                Err(SourceError::PositionLost { what: format!("{path} is gone"), hint: "put the file back".into() })
+            }
+        }
+    }
+
     fn open(&self, path: &str) -> Result<Option<Opened>, SourceError> {
         let options = &self.setup.options;
         self.runtime.block_on(admit::open(&options.root, path, &options.spool_dir, &self.cancelled))
@@ -314,17 +324,13 @@ impl Reading {
                 hint: "uncompress the file: Parquet compresses its pages itself".into(),
             });
         }
-        let columns = self.setup.options.columns.clone();
-        parquet::check(opened.file.clone(), path, columns, || self.cancelled.is_set())
+        let FilesOptions { columns, ignore_columns, .. } = &self.setup.options;
+        parquet::check(opened.file.clone(), path, columns.clone(), *ignore_columns, || self.cancelled.is_set())
     }
 
     fn start(&mut self, opened: Opened, cursor: FilesCursor, from: Position) -> Result<(), SourceError> {
-        let (options, path, file) = (&self.setup.options, &cursor.file.path, opened.file.clone());
-        let reader: Box<dyn RecordReader> = match &options.format {
-            FileFormat::Csv(csv) => Box::new(CsvReader::open(file, path, csv, options, from)?),
-            FileFormat::JsonLines => Box::new(JsonReader::open(file, path, options, from)?),
-            FileFormat::Parquet => Box::new(ParquetReader::open(file, path, options.columns.clone(), from)?),
-        };
+        let path = &cursor.file.path;
+        let reader = reader(&self.setup.options, path, opened.file.clone(), from)?;
         let is_known = self.place.ledger.get(path).is_some();
         let operation = if is_known { Operation::Update } else { Operation::Insert };
         self.warm.open = Some(OpenFile { cursor, operation, reader, file: opened.file, stamp: opened.stamp });
@@ -347,19 +353,44 @@ impl Reading {
 }
 
 impl OpenFile {
-    /// Whether what was read so far is the admitted content. A file that only grew is: it is read to its admitted length.
     fn is_intact(&mut self, cancelled: &Cancelled) -> std::io::Result<bool> {
-        let Some(stamp) = self.stamp else { return Ok(true) };
-        let now = self.file.stamp()?;
-        if now == stamp {
-            return Ok(true);
-        }
-        if now.bytes < self.file.bytes() || admit::digest_now(&self.file, cancelled)? != self.cursor.file.digest {
-            return Ok(false);
-        }
-        self.stamp = Some(now);
-        Ok(true)
+        is_intact(&self.file, &mut self.stamp, self.cursor.file.digest, cancelled)
     }
+}
+
+/// Whether what was read so far is the admitted content. A file that only grew is: it is read to its admitted length.
+pub(super) fn is_intact(
+    file: &HeldFile,
+    stamp: &mut Option<Stamp>,
+    digest: Digest,
+    cancelled: &Cancelled,
+) -> std::io::Result<bool> {
+    let Some(before) = *stamp else { return Ok(true) };
+    let now = file.stamp()?;
+    if now == before {
+        return Ok(true);
+    }
+    if now.bytes < file.bytes() || admit::digest_now(file, cancelled)? != digest {
+        return Ok(false);
+    }
+    *stamp = Some(now);
+    Ok(true)
+}
+
+/// Reads the records of a file from a position on.
+pub(super) fn reader(
+    options: &FilesOptions,
+    path: &str,
+    file: HeldFile,
+    from: Position,
+) -> Result<Box<dyn RecordReader>, SourceError> {
+    Ok(match &options.format {
+        FileFormat::Csv(csv) => Box::new(CsvReader::open(file, path, csv, options, from)?),
+        FileFormat::JsonLines => Box::new(JsonReader::open(file, path, options, from)?),
+        FileFormat::Parquet => {
+            Box::new(ParquetReader::open(file, path, options.columns.clone(), options.ignore_columns, from)?)
+        }
+    })
 }
 
 fn version(opened: &Opened, digest: Digest) -> FileVersion {

@@ -1,12 +1,10 @@
 //! One local file at once, read as a run reads it: for tools that hold a transform against rows in files.
 
-use super::chunk::{Budget, Position, RecordReader};
-use super::csv::CsvReader;
+use super::chunk::{Budget, Position};
 use super::held::HeldFile;
-use super::infer::infer_from;
-use super::json::JsonReader;
+use super::infer::infer_held;
 use super::options::{FileFormat, FilesOptions, MAX_FIELD_BYTES_DEFAULT};
-use super::parquet::ParquetReader;
+use super::reading::reader;
 use super::root::FilesRoot;
 use super::trouble;
 use crate::source::SourceError;
@@ -44,18 +42,15 @@ pub fn read_file(path: &Path, format: &FileFormat, columns: SchemaRef) -> Result
         pattern: None,
         format: format.clone(),
         columns,
+        ignore_columns: false,
         settle: Duration::ZERO,
         max_field_bytes: MAX_FIELD_BYTES_DEFAULT,
         spool_dir: PathBuf::new(),
     };
-    let mut reader: Box<dyn RecordReader> = match format {
-        FileFormat::Csv(csv) => {
-            csv.check()?;
-            Box::new(CsvReader::open(file, &name, csv, &options, Position::START)?)
-        }
-        FileFormat::JsonLines => Box::new(JsonReader::open(file, &name, &options, Position::START)?),
-        FileFormat::Parquet => Box::new(ParquetReader::open(file, &name, options.columns.clone(), Position::START)?),
-    };
+    if let FileFormat::Csv(csv) = format {
+        csv.check()?;
+    }
+    let mut reader = reader(&options, &name, file, Position::START)?;
     let chunk = reader.read(Budget { rows: usize::MAX, bytes: usize::MAX, page_is_empty: true })?;
     let refused = chunk.refused.into_iter();
     let refused = refused.map(|r| RefusedRecord { line: r.line, field: r.field, message: r.message }).collect();
@@ -65,7 +60,7 @@ pub fn read_file(path: &Path, format: &FileFormat, columns: SchemaRef) -> Result
 /// The columns of a file, by the rules of [`super::infer_schema`].
 pub fn infer_file(path: &Path, format: &FileFormat) -> Result<Schema, SourceError> {
     let (file, name) = open(path)?;
-    infer_from(&file, &name, format)
+    infer_held(&file, &name, format)
 }
 
 fn open(path: &Path) -> Result<(HeldFile, String), SourceError> {

@@ -1,6 +1,6 @@
 //! The life cycle of batches, and receipts.
 
-use super::dead_letter::insert_dead_letters;
+use super::dead_letter::{bind_letters, insert_dead_letters, settle};
 use super::lease::fenced_unless;
 use super::{StateStore, damaged, held, int, json, parsed, text, to_json, unsigned};
 use crate::faults::{FaultPoint, reach};
@@ -13,6 +13,7 @@ use gristmill_core::lease::Tenure;
 use gristmill_core::manifest::{BatchState, Manifest};
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
+use std::collections::BTreeMap;
 
 /// A batch about to be written.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct NewBatch {
     pub epoch: Epoch,
     pub sequence: Sequence,
     pub schema_id: SchemaId,
+    /// The batch of an earlier epoch whose records these are.
+    pub replay_of: Option<BatchId>,
     pub created_at: Micros,
 }
 
@@ -31,6 +34,8 @@ pub struct ReadyRow<'a> {
     pub manifest: &'a Manifest,
     pub manifest_digest: Digest,
     pub dead_letters: &'a [DeadLetter],
+    /// The dead letter that each record is, in a replay of dead letters.
+    pub letters: &'a [i64],
 }
 
 /// A batch as the state knows it.
@@ -51,13 +56,8 @@ pub struct BatchRow {
     pub dead_letter_count: Option<u64>,
     pub data_bytes: Option<u64>,
     pub manifest_digest: Option<Digest>,
-}
-
-impl BatchRow {
-    /// Where its files lie, below the store's root.
-    pub fn folder(&self) -> String {
-        format!("batches/{}/{}/{}/{}", self.task_id, self.epoch, self.partition_id, self.batch_id)
-    }
+    /// The batch of an earlier epoch whose records these are.
+    pub replay_of: Option<BatchId>,
 }
 
 /// A recorded receipt.
@@ -70,15 +70,15 @@ pub struct ReceiptRow {
 
 const COLUMNS: &str =
     "SELECT batch_id, task_id, task_version, partition_id, epoch, sequence, schema_id, state, fencing_token,
-    created_at, record_count, dead_letter_count, data_bytes, manifest_digest FROM batch";
+    created_at, record_count, dead_letter_count, data_bytes, manifest_digest, replay_of FROM batch";
 
 impl StateStore {
     /// WRITING: announces a batch, so that files of one that never becomes READY are known.
     pub(in crate::store) async fn begin_batch(&self, tenure: &Tenure, new: &NewBatch) -> Result<(), StoreError> {
         const DOING: &str = "announcing a batch";
         let done = sqlx::query(concat!(
-            "INSERT INTO batch (batch_id, task_id, task_version, partition_id, epoch, sequence, schema_id, state, fencing_token, created_at)
-             SELECT ?4, ?1, ?5, ?2, ?6, ?7, ?8, 'WRITING', ?3, ?9 WHERE ", held!()
+            "INSERT INTO batch (batch_id, task_id, task_version, partition_id, epoch, sequence, schema_id, state, fencing_token, created_at, replay_of)
+             SELECT ?4, ?1, ?5, ?2, ?6, ?7, ?8, 'WRITING', ?3, ?9, ?10 WHERE ", held!()
         ))
         .bind(tenure.task_id.as_str())
         .bind(tenure.partition_id.as_str())
@@ -89,6 +89,7 @@ impl StateStore {
         .bind(new.sequence.get() as i64)
         .bind(new.schema_id.as_str())
         .bind(new.created_at.0)
+        .bind(new.replay_of.map(|id| id.to_string()))
         .execute(&self.pool)
         .await
         .map_err(StoreError::database(DOING))?;
@@ -120,6 +121,7 @@ impl StateStore {
         .map_err(StoreError::database(DOING))?;
         fenced_unless(done.rows_affected() == 1, tenure, DOING)?;
         insert_dead_letters(&mut tx, manifest, ready.dead_letters).await?;
+        bind_letters(&mut tx, manifest.batch_id, ready.letters).await?;
         tx.commit().await.map_err(StoreError::database(DOING))
     }
 
@@ -137,8 +139,8 @@ impl StateStore {
         fenced_unless(done.rows_affected() == 1, tenure, DOING)
     }
 
-    /// READY → COMMITTED: the target's answer, and the rows that map and sink refused. The same receipt again changes
-    /// nothing; another digest for the same batch is refused.
+    /// READY → COMMITTED: the target's answer, and the rows that map and sink refused; where the batch carries dead letters,
+    /// what became of those. The same receipt again changes nothing; another digest for the same batch is refused.
     pub async fn record_receipt(
         &self,
         tenure: &Tenure,
@@ -188,7 +190,10 @@ impl StateStore {
         .execute(&mut *tx)
         .await
         .map_err(StoreError::database(DOING))?;
-        insert_dead_letters(&mut tx, batch.manifest(), dead_letters).await?;
+        match batch.manifest().partition_id == PartitionId::dead_letters() {
+            true => settle(&mut tx, batch.manifest(), dead_letters).await?,
+            false => insert_dead_letters(&mut tx, batch.manifest(), dead_letters).await?,
+        }
         reach(FaultPoint::ReceiptBefore);
         tx.commit().await.map_err(StoreError::database(DOING))?;
         reach(FaultPoint::ReceiptAfter);
@@ -220,6 +225,64 @@ impl StateStore {
         self.select(
             &format!("{COLUMNS} WHERE task_id = ?1 ORDER BY epoch, partition_id, sequence, batch_id"),
             task_id.as_str(),
+        )
+        .await
+    }
+
+    /// The schemas of a task's READY and COMMITTED batches, with the number of batches of each.
+    pub async fn stored_schemas(&self, task_id: &TaskId) -> Result<BTreeMap<SchemaId, u64>, StoreError> {
+        let rows = sqlx::query(
+            "SELECT schema_id, count(*) AS batches FROM batch
+             WHERE task_id = ?1 AND state IN ('READY', 'COMMITTED') GROUP BY schema_id",
+        )
+        .bind(task_id.as_str())
+        .fetch_all(&self.pool)
+        .await
+        .map_err(StoreError::database("counting batches by schema"))?;
+        rows.iter().map(|row| Ok((parsed(row, "schema_id")?, unsigned(row, "batches")?))).collect()
+    }
+
+    /// The version of the batch that was announced last for a task's whole partition.
+    pub async fn last_batch_version(&self, task_id: &TaskId) -> Result<Option<TaskVersion>, StoreError> {
+        let version: Option<i64> = sqlx::query_scalar(
+            "SELECT task_version FROM batch WHERE task_id = ?1 AND replay_of IS NULL ORDER BY created_at DESC LIMIT 1",
+        )
+        .bind(task_id.as_str())
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(StoreError::database("looking for the last batch"))?;
+        version.map(super::task::version_of).transpose()
+    }
+
+    /// The committed batches of an epoch in which dead letters were replayed, in order; `from_source`: only those whose records
+    /// no other batch of the history holds.
+    pub async fn replayed_letters(
+        &self,
+        task_id: &TaskId,
+        epoch: Epoch,
+        from_source: bool,
+    ) -> Result<Vec<BatchRow>, StoreError> {
+        let sql = format!(
+            "{COLUMNS} WHERE task_id = ?1 AND partition_id = ?2 AND epoch = ?3 AND state = 'COMMITTED' AND (NOT ?4 OR EXISTS (
+                SELECT 1 FROM dead_letter_row w JOIN dead_letter d ON d.id = w.dead_letter_id
+                WHERE w.batch_id = batch.batch_id AND d.refused_at IN ('source', 'normalize'))) ORDER BY sequence"
+        );
+        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+            .bind(task_id.as_str())
+            .bind(PartitionId::dead_letters().as_str())
+            .bind(epoch.get() as i64)
+            .bind(from_source)
+            .fetch_all(&self.pool)
+            .await
+            .map_err(StoreError::database("reading batches"))?;
+        rows.iter().map(batch_row).collect()
+    }
+
+    /// The committed batches that map a batch anew, oldest first.
+    pub async fn replays_of(&self, batch_id: BatchId) -> Result<Vec<BatchRow>, StoreError> {
+        self.select(
+            &format!("{COLUMNS} WHERE replay_of = ?1 AND state = 'COMMITTED' ORDER BY epoch, sequence"),
+            &batch_id.to_string(),
         )
         .await
     }
@@ -300,6 +363,9 @@ fn batch_row(row: &SqliteRow) -> Result<BatchRow, StoreError> {
         record_count: known("record_count")?,
         dead_letter_count: known("dead_letter_count")?,
         data_bytes: known("data_bytes")?,
+        replay_of: super::optional(row, "replay_of")?
+            .map(|id| id.parse().map_err(|e| damaged("replay_of", &e)))
+            .transpose()?,
         manifest_digest: digest.map(|d| d.parse().map_err(|e| damaged("manifest_digest", &e))).transpose()?,
     })
 }

@@ -27,13 +27,13 @@ const COLUMNS: &str =
     FROM checkpoint";
 
 impl StateStore {
-    /// The checkpoint of a partition's latest epoch, and what has to be done before reading on.
-    pub async fn resume(&self, tenure: &Tenure) -> Result<Result<Resume, Inconsistent>, StoreError> {
+    /// The checkpoint of an epoch, and what has to be done before reading on.
+    pub async fn resume(&self, tenure: &Tenure, epoch: Epoch) -> Result<Result<Resume, Inconsistent>, StoreError> {
         let (task, partition) = (&tenure.task_id, &tenure.partition_id);
         let checkpoint = self
-            .latest_checkpoint(task, partition)
+            .checkpoint(task, partition, epoch)
             .await?
-            .unwrap_or_else(|| Checkpoint::start(task.clone(), partition.clone(), Epoch::new(1), FencingToken::new(0)));
+            .unwrap_or_else(|| Checkpoint::start(task.clone(), partition.clone(), epoch, FencingToken::new(0)));
         let after = self.batches_after(tenure, checkpoint.epoch, checkpoint.last_sequence).await?;
         let known: Vec<_> = after
             .iter()
@@ -108,16 +108,18 @@ impl StateStore {
         Ok(next)
     }
 
-    /// The checkpoint of a partition's latest epoch.
-    pub async fn latest_checkpoint(
+    /// The checkpoint of a partition in an epoch.
+    pub async fn checkpoint(
         &self,
         task: &TaskId,
         partition: &PartitionId,
+        epoch: Epoch,
     ) -> Result<Option<Checkpoint>, StoreError> {
-        let sql = format!("{COLUMNS} WHERE task_id = ?1 AND partition_id = ?2 ORDER BY epoch DESC LIMIT 1");
+        let sql = format!("{COLUMNS} WHERE task_id = ?1 AND partition_id = ?2 AND epoch = ?3");
         let row = sqlx::query(sqlx::AssertSqlSafe(sql))
             .bind(task.as_str())
             .bind(partition.as_str())
+            .bind(epoch.get() as i64)
             .fetch_optional(&self.pool)
             .await
             .map_err(StoreError::database("reading a checkpoint"))?;
@@ -135,7 +137,8 @@ impl StateStore {
         rows.iter().map(checkpoint).collect()
     }
 
-    async fn source_state(
+    /// The source's logical state as of the checkpoint of a partition in an epoch.
+    pub async fn source_state(
         &self,
         task: &TaskId,
         partition: &PartitionId,

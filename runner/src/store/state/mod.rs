@@ -6,14 +6,20 @@
 mod batch;
 mod checkpoint;
 mod dead_letter;
+mod epoch;
 mod lease;
+mod references;
+mod schema_change;
 mod task;
 
 pub use batch::{BatchRow, NewBatch, ReadyRow, ReceiptRow};
 pub use checkpoint::Resume;
-pub use dead_letter::{DeadLetterRow, Totals};
+pub use dead_letter::{DeadLetterRow, Failure, LetterFilter, Totals};
+pub use epoch::{EpochKind, EpochRow, EpochState, ReplayPlan};
 pub use lease::{LeaseRow, Refusal};
-pub use task::{FrozenSource, TaskVersionRow};
+pub use references::Named;
+pub use schema_change::{NewSchemaChange, Recorded, SchemaChangeRow};
+pub use task::{Adopted, Base, FrozenSchema, FrozenSource, LabelRow, NewVersion, SchemaRow, TaskVersionRow};
 
 use super::StoreError;
 use sqlx::migrate::Migrator;
@@ -76,6 +82,10 @@ impl StateStore {
             .max_connections(1)
             .acquire_timeout(CONNECTION_WAIT_MAX)
             .acquire_slow_threshold(CONNECTION_WAIT_SLOW)
+            // Neither has a use for a local file. Without them the pool starts no maintenance task, whose count of idle
+            // connections can be read in the moment when it is below zero: it then takes the connection for ever.
+            .idle_timeout(None)
+            .max_lifetime(None)
             .connect_with(options)
             .await
             .map_err(StoreError::database("opening the state"))?;
@@ -118,6 +128,15 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(row: &SqliteRow, column:
 
 fn json<T: serde::de::DeserializeOwned>(row: &SqliteRow, column: &str) -> Result<T, StoreError> {
     serde_json::from_str(&text(row, column)?).map_err(|e| damaged(column, &e))
+}
+
+fn optional(row: &SqliteRow, column: &str) -> Result<Option<String>, StoreError> {
+    row.try_get(column).map_err(|e| damaged(column, &e))
+}
+
+fn optional_json<T: serde::de::DeserializeOwned>(row: &SqliteRow, column: &str) -> Result<Option<T>, StoreError> {
+    let text = optional(row, column)?;
+    text.map(|text| serde_json::from_str(&text).map_err(|e| damaged(column, &e))).transpose()
 }
 
 fn text(row: &SqliteRow, column: &str) -> Result<String, StoreError> {

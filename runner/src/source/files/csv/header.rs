@@ -61,7 +61,12 @@ pub(in crate::source::files) fn read_header(
 
 impl Header {
     /// The column of each field. Every column must be there, once, and nothing else.
-    pub fn columns(&self, schema: &Schema, path: &str) -> Result<Vec<usize>, SourceError> {
+    pub fn columns(
+        &self,
+        schema: &Schema,
+        ignore_columns: bool,
+        path: &str,
+    ) -> Result<Vec<Option<usize>>, SourceError> {
         let mismatch = |what: String| SourceError::Mismatch {
             what: format!("{path}: {what}"),
             hint:
@@ -82,7 +87,7 @@ impl Header {
         if !missing.is_empty() {
             complaints.push(format!("columns missing: {}", list(&missing)));
         }
-        if !extra.is_empty() {
+        if !extra.is_empty() && !ignore_columns {
             complaints.push(format!("columns that the schema does not have: {}", list(&extra)));
         }
         if complaints.is_empty() && known.len() < self.names.len() {
@@ -91,7 +96,7 @@ impl Header {
         if !complaints.is_empty() {
             return Err(mismatch(complaints.join("; ")));
         }
-        Ok(self.names.iter().filter_map(|name| schema.index_of(name).ok()).collect())
+        Ok(self.names.iter().map(|name| schema.index_of(name).ok()).collect())
     }
 }
 
@@ -122,16 +127,16 @@ mod tests {
     use super::*;
     use arrow::datatypes::{DataType, Field};
 
-    fn columns(names: &[&str]) -> Result<Vec<usize>, String> {
+    fn columns(names: &[&str]) -> Result<Vec<Option<usize>>, String> {
         let schema = Schema::new(vec![Field::new("a", DataType::Int8, true), Field::new("b", DataType::Int8, true)]);
         let header = Header { names: names.iter().map(|n| (*n).to_owned()).collect() };
-        header.columns(&schema, "x.csv").map_err(|error| error.to_string())
+        header.columns(&schema, false, "x.csv").map_err(|error| error.to_string())
     }
 
     #[test]
     fn headers_decide_the_order() {
-        assert_eq!(columns(&["a", "b"]), Ok(vec![0, 1]));
-        assert_eq!(columns(&["b", "a"]), Ok(vec![1, 0]));
+        assert_eq!(columns(&["a", "b"]), Ok(vec![Some(0), Some(1)]));
+        assert_eq!(columns(&["b", "a"]), Ok(vec![Some(1), Some(0)]));
     }
 
     #[test]

@@ -20,8 +20,8 @@ use std::io;
 pub(in crate::source::files) struct CsvReader {
     path: String,
     schema: SchemaRef,
-    /// In the order of the file's fields.
-    fields_to_columns: Vec<FieldColumn>,
+    /// In the order of the file's fields; none for those that are left out.
+    fields_to_columns: Vec<Option<FieldColumn>>,
     /// In the order of the schema.
     columns: Vec<Box<dyn Column>>,
     row_fixed_bytes: usize,
@@ -63,11 +63,11 @@ impl CsvReader {
         let mut window = TextWindow::open(file, Compression::of(path), 0).map_err(failed)?;
         let mut fields = Fields::new(csv);
         let (mut record, mut line) = (0, 1);
-        let mut order: Vec<usize> = (0..columns.len()).collect();
+        let mut order: Vec<Option<usize>> = (0..columns.len()).map(Some).collect();
         if csv.header
             && let Some(header) = read_header(&mut window, &mut fields, &mut line, path, options.record_max_bytes())?
         {
-            order = header.columns(&schema, path)?;
+            order = header.columns(&schema, options.ignore_columns, path)?;
         }
         if from.byte > window.offset() {
             window.seek(from.byte).map_err(failed)?;
@@ -76,10 +76,11 @@ impl CsvReader {
         let fields_to_columns = order
             .into_iter()
             .map(|column| {
+                let column = column?;
                 let field = schema.field(column);
                 let text = is_text(field.data_type());
                 let variable = text || field.data_type().is_binary();
-                FieldColumn { column, nullable: field.is_nullable(), text, variable }
+                Some(FieldColumn { column, nullable: field.is_nullable(), text, variable })
             })
             .collect();
         Ok(Self {
@@ -105,6 +106,7 @@ impl CsvReader {
         let ascii = window[..bytes].is_ascii();
         let mut size = self.row_fixed_bytes;
         for (place, target) in self.fields_to_columns.iter().enumerate() {
+            let Some(target) = target else { continue };
             let text = self.fields.get(window, place);
             let fault = |class, message| RowFault { class, field: Some(place), message };
             if text.len() > self.max_field_bytes {
@@ -165,12 +167,13 @@ impl CsvReader {
     }
 
     fn refused(&self, fault: RowFault) -> Refused {
-        let name = |place: usize| self.schema.field(self.fields_to_columns[place].column).name().clone();
+        let name =
+            |place: usize| Some(self.schema.field(self.fields_to_columns[place].as_ref()?.column).name().clone());
         Refused {
             record: self.record,
             line: Some(self.line),
             class: fault.class,
-            field: fault.field.map(name),
+            field: fault.field.and_then(name),
             message: fault.message,
         }
     }

@@ -4,6 +4,7 @@
 //! `1.5` to 1 in an integer column. Nested columns are the decoder's; what it would cut there is refused beforehand.
 
 use super::diagnose;
+use super::nested::Nested;
 use crate::source::SourceError;
 use crate::source::files::values::{Column, Fault, column_of, is_text};
 use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, RecordBatchOptions};
@@ -36,12 +37,13 @@ pub(super) struct LineDecoder {
     raw_schema: SchemaRef,
     /// For each column the parser of its texts; none where the decoder's array is the column.
     columns: Vec<Option<Box<dyn Column>>>,
-    max_field_bytes: usize,
-    has_nested: bool,
+    nested: Nested,
+    /// Members that the schema does not have refuse the line.
+    strict: bool,
 }
 
 impl LineDecoder {
-    pub fn new(schema: SchemaRef, max_field_bytes: usize) -> Result<Self, SourceError> {
+    pub fn new(schema: SchemaRef, ignore_columns: bool, max_field_bytes: usize) -> Result<Self, SourceError> {
         let unsupported = |what: String| SourceError::Mismatch {
             what,
             hint: "use a type of the transform contract: see its list of data types".into(),
@@ -57,8 +59,8 @@ impl LineDecoder {
         }
         let raw_schema = Arc::new(Schema::new(raw));
         decoder(&raw_schema, 1, true).map_err(|_| unsupported("JSON Lines has no form for a column's type".into()))?;
-        let has_nested = schema.fields().iter().any(|field| field.data_type().is_nested());
-        Ok(Self { schema, raw_schema, columns, max_field_bytes, has_nested })
+        let nested = Nested::new(&schema, max_field_bytes);
+        Ok(Self { schema, raw_schema, columns, nested, strict: !ignore_columns })
     }
 
     pub fn decode(&mut self, lines: &[&[u8]]) -> Result<Decoded, ArrowError> {
@@ -78,15 +80,12 @@ impl LineDecoder {
         Ok(Decoded { rows, faults })
     }
 
-    fn refused_at_sight(&self, line: &[u8]) -> Option<LineFault> {
+    fn refused_at_sight(&mut self, line: &[u8]) -> Option<LineFault> {
         if diagnose::nests_too_deep(line) {
             let message = format!("more than {} levels of nesting", diagnose::MAX_DEPTH);
             return Some(LineFault { class: DeadLetterClass::Malformed, field: None, message });
         }
-        if line.len() > self.max_field_bytes || self.has_nested {
-            return diagnose::nested_fault(line, &self.schema, self.max_field_bytes);
-        }
-        None
+        if self.nested.concerns(line) { self.nested.fault(line) } else { None }
     }
 
     /// Decodes the lines at `places` as one batch; should that fail, by halves, down to the lines at fault.
@@ -100,10 +99,10 @@ impl LineDecoder {
         if places.is_empty() {
             return;
         }
-        if let Some(batch) = decode_all(&self.raw_schema, lines, places) {
+        if let Some(batch) = decode_all(&self.raw_schema, lines, places, self.strict) {
             batches.push(batch);
         } else if let [place] = *places {
-            faults[place] = Some(diagnose::fault(lines[place], &self.schema, &self.raw_schema));
+            faults[place] = Some(diagnose::fault(lines[place], &self.schema, &self.raw_schema, self.strict));
         } else {
             let (first, second) = places.split_at(places.len() / 2);
             self.decode_or_split(lines, first, batches, faults);
@@ -173,8 +172,8 @@ fn decoder(schema: &SchemaRef, rows: usize, strict: bool) -> Result<Decoder, Arr
 }
 
 /// One row from each line, or nothing. Lines are fed one by one: two objects on one line, or one over two, are no records.
-fn decode_all(schema: &SchemaRef, lines: &[&[u8]], places: &[usize]) -> Option<RecordBatch> {
-    let mut decoder = decoder(schema, places.len(), true).ok()?;
+fn decode_all(schema: &SchemaRef, lines: &[&[u8]], places: &[usize], strict: bool) -> Option<RecordBatch> {
+    let mut decoder = decoder(schema, places.len(), strict).ok()?;
     for (row, place) in places.iter().enumerate() {
         let line = lines[*place];
         let whole = decoder.decode(line).ok()? == line.len();

@@ -2,6 +2,8 @@
 
 mod decode;
 mod diagnose;
+mod nested;
 mod reader;
+mod value;
 
 pub(super) use reader::{JsonReader, check_types};

@@ -43,7 +43,7 @@ impl JsonReader {
         Ok(Self {
             path: path.to_owned(),
             schema: options.columns.clone(),
-            decoder: LineDecoder::new(options.columns.clone(), options.max_field_bytes)?,
+            decoder: LineDecoder::new(options.columns.clone(), options.ignore_columns, options.max_field_bytes)?,
             window,
             record: from.record,
             line: from.line,
@@ -141,7 +141,7 @@ fn is_blank(bytes: &[u8]) -> bool {
 
 /// Whether every column can be read from JSON Lines.
 pub(in crate::source::files) fn check_types(schema: &SchemaRef) -> Result<(), SourceError> {
-    LineDecoder::new(schema.clone(), usize::MAX).map(|_| ())
+    LineDecoder::new(schema.clone(), false, usize::MAX).map(|_| ())
 }
 
 impl RecordReader for JsonReader {
@@ -231,6 +231,7 @@ mod tests {
             pattern: None,
             format: FileFormat::JsonLines,
             columns: Arc::new(Schema::new(fields)),
+            ignore_columns: false,
             settle: std::time::Duration::ZERO,
             max_field_bytes,
             spool_dir: "unused".into(),
@@ -319,5 +320,53 @@ mod tests {
         let values = chunk.rows.column(0).as_primitive::<arrow::datatypes::Decimal128Type>();
         assert_eq!(values.values(), &[1_234_567_890_123_456_725, 150]);
         assert_eq!(classes(&chunk), [(3, "unparsable-value", Some("a"))]);
+    }
+
+    /// What the top level refuses is refused within structs, lists and maps, too: nothing is cut or shifted there.
+    #[test]
+    fn scalars_in_nested_columns_are_parsed_exactly() {
+        use arrow::datatypes::{TimeUnit, TimestampSecondType};
+        let field = |name: &str, data_type| Field::new(name, data_type, true);
+        let inner = vec![
+            field("d", DataType::Decimal128(5, 2)),
+            field("t", DataType::Timestamp(TimeUnit::Second, None)),
+            field("z", DataType::Timestamp(TimeUnit::Second, Some("+00:00".into()))),
+            field("b", DataType::Boolean),
+            field("s", DataType::Utf8),
+        ];
+        let s = field("s", DataType::Struct(inner.into()));
+        let l = field("l", DataType::new_list(DataType::Time32(TimeUnit::Second), true));
+        let entries = vec![Field::new("keys", DataType::Utf8, false), field("values", DataType::Date32)];
+        let entries = Field::new("entries", DataType::Struct(entries.into()), false);
+        let m = field("m", DataType::Map(Arc::new(entries), false));
+        let good = [
+            r#"{"s":{"d":1.50,"t":"2023-01-01T12:00:00","z":"2023-01-01T12:00:00+01:00","b":true,"s":12.75}}"#,
+            r#"{"s":{"d":"1.5","t":null},"l":["12:00:00",null],"m":{"k":"2023-01-01"}}"#,
+        ];
+        let bad = [
+            (r#"{"s":{"d":1.00000000000000000001}}"#, "s", "Decimal128(5, 2)"),
+            (r#"{"s":{"d":1e1}}"#, "s", "Decimal128(5, 2)"),
+            (r#"{"s":{"d":"1.005"}}"#, "s", "Decimal128(5, 2)"),
+            (r#"{"s":{"t":"2023-01-01T12:00:00+01:00"}}"#, "s", "Timestamp(s)"),
+            (r#"{"s":{"t":"2023-01-01T12:00:00.5"}}"#, "s", "Timestamp(s)"),
+            (r#"{"s":{"t":12.7}}"#, "s", "Timestamp(s)"),
+            (r#"{"s":{"t":12}}"#, "s", "Timestamp(s)"),
+            (r#"{"s":{"z":"2023-01-01T12:00:00.5Z"}}"#, "s", "Timestamp(s, "),
+            (r#"{"l":["12:00:00.25"]}"#, "l", "Time32(s)"),
+            (r#"{"m":{"k":"2023-01-01T12:00:00"}}"#, "m", "Date32"),
+        ];
+        let lines = good.into_iter().chain(bad.iter().map(|(line, ..)| *line));
+        let chunk = read(vec![s, l, m], lines.map(|line| format!("{line}\n")).collect::<String>().as_bytes(), 100);
+        assert_eq!(chunk.lines, [1, 2]);
+        let expected: Vec<_> = (3..).zip(&bad).map(|(line, bad)| (line, "unparsable-value", Some(bad.1))).collect();
+        assert_eq!(classes(&chunk), expected);
+        for (refused, (line, _, data_type)) in chunk.refused.iter().zip(bad) {
+            assert!(refused.message.contains(data_type), "{line}: {}", refused.message);
+        }
+        let inner = chunk.rows.column(0).as_struct();
+        assert_eq!(inner.column(0).as_primitive::<arrow::datatypes::Decimal128Type>().values(), &[150, 150]);
+        let noon = 1_672_574_400;
+        assert_eq!(inner.column(1).as_primitive::<TimestampSecondType>().value(0), noon);
+        assert_eq!(inner.column(2).as_primitive::<TimestampSecondType>().value(0), noon - 3600);
     }
 }

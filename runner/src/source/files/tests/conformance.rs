@@ -1,7 +1,7 @@
 //! Every rule of a source, over every format and compression.
 
 use super::*;
-use crate::source::conformance::{Open, Subject, all};
+use crate::source::conformance::{Open, Reopen, Subject, all, all_of_rereaders};
 use crate::source::files::measure::row_bytes;
 
 fn csv(ids: std::ops::Range<u32>) -> Vec<u8> {
@@ -98,4 +98,35 @@ async fn json_lines_zstd() {
 #[tokio::test]
 async fn parquet_plain() {
     conforms(FileFormat::Parquet, "parquet", parquet_file).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn records_are_read_again() {
+    type Content = fn(std::ops::Range<u32>) -> Vec<u8>;
+    let formats: [(FileFormat, &str, Content); 4] = [
+        (FileFormat::Csv(CsvOptions::default()), "csv", csv),
+        (FileFormat::Csv(CsvOptions::default()), "csv.gz", |ids| gzip(&csv(ids))),
+        (FileFormat::JsonLines, "jsonl.zst", |ids| zstd(&json_lines(ids))),
+        (FileFormat::Parquet, "parquet", parquet_file),
+    ];
+    for (format, suffix, content) in formats {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, ids) in ["a", "b", "c"].into_iter().zip([0..12, 12..13, 13..46]) {
+            write(dir.path(), &format!("{name}.{suffix}"), content(ids));
+        }
+        let (root, content_root, options) =
+            (dir.path().to_owned(), dir.path().to_owned(), options(dir.path(), format.clone()));
+        let subject = Subject {
+            name: suffix.to_owned(),
+            open: Box::new(move || Box::new(source(&root, format.clone()))),
+            content: Box::new(move || content_of(&content_root)),
+            bytes: |rows| row_bytes(rows).iter().sum(),
+            refused: 5,
+            secrets: &["secret-x"],
+            cut: None,
+        };
+        let reopen: Reopen =
+            Box::new(move |read, state| Box::new(FilesRereader::new(options.clone(), read, state).unwrap()));
+        all_of_rereaders(&subject, &reopen).await;
+    }
 }

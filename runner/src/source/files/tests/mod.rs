@@ -1,5 +1,6 @@
 //! The promises of the files source, over real files.
 
+mod again;
 mod broken;
 mod conformance;
 mod inference;
@@ -60,6 +61,7 @@ pub(super) fn options(root: &Path, format: FileFormat) -> FilesOptions {
         pattern: None,
         format,
         columns: columns(),
+        ignore_columns: false,
         settle: SETTLE_DEFAULT,
         max_field_bytes: 1000,
         spool_dir: root.to_owned(),

@@ -339,3 +339,29 @@ async fn a_file_that_vanishes_before_it_is_read_is_no_error() {
     assert_eq!(ids(&[first, page(&mut source, WIDE).await]), ["a.csv@1 insert 1", "a.csv@1 insert 2"]);
     assert!(matches!(source.poll(WIDE).await.unwrap(), Poll::Idle));
 }
+
+/// New columns are let through where the source leaves them out; a column that is gone never is.
+#[tokio::test]
+async fn columns_that_are_left_out_do_not_stop_the_source() {
+    for (name, text, format) in [
+        ("b.csv", "extra,id,name,size\nx,2,b,1\n", FileFormat::Csv(CsvOptions::default())),
+        ("b.jsonl", "{\"id\":2,\"name\":\"b\",\"size\":1,\"extra\":true}\n", FileFormat::JsonLines),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        write(dir.path(), name, text);
+        let mut strict = source(dir.path(), format.clone());
+        let Err(SourceError::Changed(changed)) = strict.poll(WIDE).await else { panic!("{name} has a column more") };
+        let extra = changed.observed.field_with_name("extra").unwrap();
+        assert!(extra.is_nullable() && changed.observed.fields().len() == columns().fields().len() + 1);
+
+        let options = FilesOptions { ignore_columns: true, ..options(dir.path(), format) };
+        let mut lenient = FilesSource::new(options).unwrap().with_clock(TestClock::later());
+        assert_eq!(ids(&read_all(&mut lenient).await), [format!("{name}@1 insert 2")]);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "b.csv", "id,size,extra\n1,1,1\n");
+    let csv = FileFormat::Csv(CsvOptions::default());
+    let options = FilesOptions { ignore_columns: true, ..options(dir.path(), csv) };
+    let mut lenient = FilesSource::new(options).unwrap().with_clock(TestClock::later());
+    assert!(matches!(lenient.poll(WIDE).await, Err(SourceError::Changed(_))), "a column is gone");
+}

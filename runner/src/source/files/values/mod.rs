@@ -4,4 +4,4 @@ mod column;
 mod parse;
 
 pub(super) use column::{Column, Fault, column_of, is_text};
-pub(super) use parse::{date_days, decimal_fits, float, instant, signed};
+pub(super) use parse::{date_days, float, instant, signed};

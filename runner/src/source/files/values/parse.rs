@@ -137,11 +137,6 @@ impl UnscaledDigits {
     }
 }
 
-/// Whether a decimal holds the text without loss.
-pub(in crate::source::files) fn decimal_fits(text: &[u8], precision: u8, scale: i8) -> bool {
-    UnscaledDigits::parse(text, precision, scale).is_some()
-}
-
 pub(super) fn decimal128(text: &[u8], precision: u8, scale: i8) -> Option<i128> {
     let unscaled = UnscaledDigits::parse(text, precision, scale)?;
     let mut value = 0_i128;
