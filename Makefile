@@ -16,7 +16,7 @@ TESTED := --workspace --features gristmill/faults --locked
 export GRISTMILL_COMPONENTS := $(COMPONENTS)
 export GRISTMILL_GUEST_TARGET := $(abspath $(GUEST_TARGET))
 
-.PHONY: help demo test guests crash bench lint docs fuzz setup
+.PHONY: help demo test guests components crash bench lint docs fuzz setup
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -26,19 +26,26 @@ demo: setup ## Run the flights pipeline on real data, into .demo/
 	$(TARGET)/release/gristmill --quiet transform build $(TRANSFORMS) --out $(COMPONENTS)
 	GRISTMILL=$(abspath $(TARGET)/release/gristmill) pipelines/flights/demo.sh
 
-test: guests ## Build what the tests need and run all of them
+test: components ## Build what the tests need and run all of them
+	tests/guests.sh test
 	$(CARGO) test $(TESTED)
 
-guests: setup ## Build the transforms and the test guests into components
+guests: components ## Build and test every language's SDK and transforms; print languages × cases with digests
+	tests/guests.sh test
+	$(CARGO) test $(TESTED) --test suite languages:: -- --nocapture
+
+components: setup # The transforms of all languages and the test guests
 	$(CARGO) test $(TESTED) --no-run
 	$(TARGET)/debug/gristmill --quiet transform build $(TRANSFORMS) $(TEST_GUESTS) --out $(COMPONENTS)
+	tests/guests.sh build $(abspath $(TARGET))/debug/gristmill $(COMPONENTS)
 
-crash: guests ## Kill a run at every fault point, for every sink, and compare with an uninterrupted run
+crash: components ## Kill a run at every fault point, for every sink, and compare with an uninterrupted run
 	$(CARGO) test $(TESTED) --test suite crash:: -- --nocapture
 
 bench: setup ## Measure ratios in one run; writes target/bench/report.json (BENCH="--quick boundary" for a part)
 	$(CARGO) build --release --locked -p gristmill -p gristmill-bench
 	$(TARGET)/release/gristmill --quiet transform build $(TRANSFORMS) --out $(COMPONENTS)
+	tests/guests.sh setup
 	$(TARGET)/release/gristmill-bench $(BENCH)
 
 lint: ## Formatting, clippy without warnings, and the core's purity

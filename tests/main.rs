@@ -3,6 +3,7 @@
 //! * `harness`: temporary workspaces, the real `gristmill` binary, what the target holds
 //! * `run`: what a run does with good, bad and changed input, damaged files, full disks and two owners
 //! * `crash`: a real process killed at every fault point, for every sink
+//! * `languages`: the conformance transform in every language, and what becomes of exceptions and missing toolchains
 //! * `history`: a task through five versions and three changes of its schema
 //! * `docs`: commands and pipelines of the documentation
 //!
@@ -14,4 +15,5 @@ mod crash;
 mod docs;
 mod harness;
 mod history;
+mod languages;
 mod run;

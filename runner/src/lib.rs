@@ -3,6 +3,7 @@
 //! The data flows one way: [`source`] → [`host`] (normalize) → [`store`] (batch) → [`host`] (migrate, map) → [`sink`] →
 //! [`store`] (receipt, checkpoint). [`drive`] holds that flow, top to bottom; decisions are in `gristmill_core`.
 
+pub mod cases;
 pub mod cli;
 pub mod config;
 pub mod connect;

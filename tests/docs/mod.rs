@@ -66,7 +66,7 @@ fn run(workspace: &Workspace, page: &Page, block: &Block) -> usize {
         let script = command.replace("../gristmill", &root().display().to_string());
         shell.args(["-euo", "pipefail", "-c", &format!("exec 2>&1\n{script}")]).current_dir(workspace.path("."));
         shell.env("PATH", path).env("GRISTMILL_GUEST_TARGET", guests).env("GRISTMILL_LOG", "warn").env("NO_COLOR", "1");
-        shell.env("GRISTMILL_CACHE", workspace.path("cache"));
+        shell.env("GRISTMILL_CACHE", Path::new(env!("CARGO_TARGET_TMPDIR")).join("compiled"));
         for variable in ["GRISTMILL_COMPONENTS", "GRISTMILL_STATE", "GRISTMILL_STORAGE", "GRISTMILL_FAULT"] {
             shell.env_remove(variable);
         }

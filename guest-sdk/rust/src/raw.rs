@@ -5,7 +5,7 @@
 #[doc(hidden)]
 pub mod bindings {
     wit_bindgen::generate!({
-        path: "../../wit",
+        path: "wit",
         world: "transformer",
         generate_all,
         generate_unused_types: true,

@@ -189,3 +189,10 @@ fn values_print_for_people() {
     );
     assert_eq!(table.to_string(), "m\n{k: 01ab}\n");
 }
+
+/// The package has a copy of its own, so that it builds wherever it lies.
+#[test]
+fn the_contract_is_that_of_the_runner() {
+    let of_runner = concat!(env!("CARGO_MANIFEST_DIR"), "/../../wit/transform.wit");
+    assert_eq!(include_str!("../wit/transform.wit"), std::fs::read_to_string(of_runner).unwrap());
+}

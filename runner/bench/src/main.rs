@@ -7,6 +7,7 @@
 mod boundary;
 mod flights;
 mod floor;
+mod languages;
 mod machine;
 mod native;
 mod pipeline;
@@ -69,6 +70,9 @@ fn run(asked: &Asked) -> Result<(), Failure> {
     }
     if asked.wants("replay.verify_over_scan") || asked.wants("replay.rows_over_scan") {
         versions::replays(&places, asked.quick, &mut report)?;
+    }
+    if asked.wants("languages") {
+        languages::languages(&places, asked.quick, &mut report)?;
     }
     report.write(&places)
 }

@@ -120,7 +120,7 @@ enum Verb {
         after_help = "Examples:\n  gristmill dlq list flights\n  gristmill dlq replay flights --class rejected      with the latest version\n  gristmill dlq discard 17 18"
     )]
     Dlq(dlq::Verb),
-    /// Build, deploy, list and compare transforms
+    /// Start, build, test, deploy, list and compare transforms
     #[command(
         subcommand,
         after_help = "Examples:\n  gristmill transform build transforms/rust/flights-map --out components\n  gristmill transform diff flights-map@1.1.0 flights-map@1.2.0 --task flights"

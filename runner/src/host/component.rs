@@ -1,4 +1,4 @@
-//! Components: compiled, checked to import nothing and to export the contract.
+//! Components: compiled, checked to import nothing that is not virtual and to export the contract.
 
 use super::bindings::TransformerPre;
 use super::cache::Cache;
@@ -6,6 +6,7 @@ use super::call::CallState;
 use super::engine::{Protections, check_limits, engine};
 use super::fault::{ComponentError, HostError};
 use super::limits::{COMPONENT_MAX_BYTES, HostLimits};
+use super::wasi::{self, is_virtual};
 use gristmill_core::digest::Digest;
 use std::fmt;
 use std::path::Path;
@@ -86,6 +87,8 @@ impl fmt::Debug for Host {
 pub struct Component {
     digest: Digest,
     pre: Arc<TransformerPre<CallState>>,
+    /// Interfaces of the virtual WASI that it asks for.
+    imports: Arc<[String]>,
 }
 
 impl Component {
@@ -94,15 +97,28 @@ impl Component {
         self.digest
     }
 
+    /// Interfaces of the virtual WASI that it asks for; none of most components.
+    pub fn imports(&self) -> &[String] {
+        &self.imports
+    }
+
     pub(super) fn pre(&self) -> &TransformerPre<CallState> {
         &self.pre
     }
 
     fn checked(digest: Digest, engine: &Engine, compiled: &component::Component) -> Result<Self, ComponentError> {
         let ty = compiled.component_type();
-        let mut names = Vec::new();
+        let (mut names, mut imports) = (Vec::new(), Vec::new());
+        let mut linker = Linker::new(engine);
         for (name, import) in ty.imports(engine) {
-            name_imports(engine, name, &import.ty, &mut names);
+            match &import.ty {
+                ComponentItem::ComponentInstance(instance) if is_virtual(name) => {
+                    let linked = wasi::link(&mut linker, engine, name, instance);
+                    linked.map_err(|e| ComponentError::Contract { wanted: CONTRACT, message: format!("{e:#}") })?;
+                    imports.push(name.to_owned());
+                }
+                item => name_imports(engine, name, item, &mut names),
+            }
         }
         if !names.is_empty() {
             return Err(ComponentError::Imports { names: listed(names) });
@@ -111,11 +127,11 @@ impl Component {
             let exports = listed(ty.exports(engine).map(|(name, _)| name.to_owned()).collect());
             return Err(ComponentError::MissingExport { wanted: CONTRACT, exports });
         }
-        let pre = Linker::new(engine)
+        let pre = linker
             .instantiate_pre(compiled)
             .and_then(TransformerPre::new)
             .map_err(|e| ComponentError::Contract { wanted: CONTRACT, message: format!("{e:#}") })?;
-        Ok(Self { digest, pre: Arc::new(pre) })
+        Ok(Self { digest, pre: Arc::new(pre), imports: imports.into() })
     }
 }
 
@@ -168,17 +184,18 @@ mod tests {
     }
 
     #[test]
-    fn every_import_is_named() {
+    fn every_import_that_is_not_virtual_is_named() {
         let error = load(
             r#"(component
                 (import "wasi:clocks/wall-clock@0.2.0" (instance (export "now" (func (result u64)))))
+                (import "wasi:http/types@0.2.0" (instance (export "now" (func (result u64)))))
                 (import "env:host/random" (func (result u64)))
                 (import "only:types/here" (instance (type $u u8) (export "t" (type (eq $u))))))"#,
         )
         .unwrap_err();
         let ComponentError::Imports { names } = &error else { panic!("{error}") };
-        assert_eq!(names, &["wasi:clocks/wall-clock@0.2.0#now", "env:host/random"]);
-        assert!(error.to_string().contains("wasi:clocks/wall-clock@0.2.0#now"), "{error}");
+        assert_eq!(names, &["wasi:http/types@0.2.0#now", "env:host/random"]);
+        assert!(error.to_string().contains("wasi:http/types@0.2.0#now"), "{error}");
     }
 
     #[test]

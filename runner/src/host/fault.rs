@@ -25,8 +25,8 @@ pub enum ComponentError {
     #[error("not a WASM component: {what}")]
     NotAComponent { what: &'static str },
     #[error(
-        "the component imports {}; a transform imports nothing, so that its output depends only on its input. \
-         Build it without WASI, or with WASI stubbed out", names.join(", ")
+        "the component imports {}; a transform imports nothing, or WASI 0.2 without http, so that its output depends \
+         only on its input. Build it without those imports", names.join(", ")
     )]
     Imports { names: Vec<String> },
     #[error(
@@ -91,6 +91,16 @@ pub enum Fault {
         /// Names of the innermost WASM functions, innermost first.
         backtrace: Vec<String>,
     },
+    /// The language's exception or panic, which its SDK caught: all that can be said of the call.
+    #[error("exception: {message}")]
+    Exception { message: String },
+    /// The guest ended itself, as a process does.
+    #[error("ended itself with status {status}{}", written.as_ref().map(|text| format!("; it wrote: {text}")).unwrap_or_default())]
+    Exit {
+        status: u8,
+        /// The end of what it wrote to standard output and error.
+        written: Option<String>,
+    },
     #[error("ran longer than the deadline of {} ms", deadline.as_millis())]
     Deadline { deadline: Duration },
     #[error("asked for more than {memory_max_bytes} bytes of memory")]
@@ -113,6 +123,8 @@ impl Fault {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Trap { .. } => "trap",
+            Self::Exception { .. } => "exception",
+            Self::Exit { .. } => "exit",
             Self::Deadline { .. } => "deadline",
             Self::MemoryCap { .. } => "memory",
             Self::OutputCap { .. } => "output",

@@ -107,6 +107,7 @@ fn each_breach_of_the_contract_is_classified() {
         ("giant-reject-list", "memory", "67108864 bytes"),
         ("huge-reject", "output", "4194304 bytes"),
         ("failure", "refused", "told-to-fail"),
+        ("exception", "exception", "ValueError: told to raise"),
     ];
     for (behaviour, code, expected) in cases {
         let fault = fault_of(behaviour);
@@ -147,7 +148,9 @@ fn rows_that_trap_become_rejects_and_the_rest_goes_on() {
     let values: Vec<String> =
         (0..1000).map(|i| if [0, 500, 501, 999].contains(&i) { "poison".into() } else { i.to_string() }).collect();
     let batch = rows(&values.iter().map(String::as_str).collect::<Vec<_>>());
-    for (behaviour, code) in [("trap-on-poison", "trap"), ("eat-memory-on-poison", "memory")] {
+    for (behaviour, code) in
+        [("trap-on-poison", "trap"), ("eat-memory-on-poison", "memory"), ("exception-on-poison", "exception")]
+    {
         let output = process(behaviour, &batch).unwrap();
         let rejected: Vec<_> =
             output.rejects.iter().map(|reject| (reject.row, reject.kind, reject.code.as_str())).collect();
@@ -157,6 +160,26 @@ fn rows_that_trap_become_rejects_and_the_rest_goes_on() {
         assert_eq!(output.outputs[0].operations.len(), kept.len());
         assert_eq!(output.outputs[0].selection, Selection::Rows(UInt32Array::from(kept)));
     }
+}
+
+/// Each call loses 8 MB: a thousand of them would take 8 GB if anything of one outlived it.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_thousand_batches_through_a_leaking_guest_take_no_more_memory_than_ten() {
+    let resident_mib = || {
+        let pages: u64 =
+            std::fs::read_to_string("/proc/self/statm").unwrap().split(' ').nth(1).unwrap().parse().unwrap();
+        (pages * 4096) >> 20
+    };
+    let stage = hostile("leak", Stage::Normalize).unwrap();
+    let batch = rows(&["a", "b", "c"]);
+    let run = |calls: usize| (0..calls).for_each(|_| drop(stage.process(&batch, &inserts(&batch)).unwrap()));
+    run(10);
+    let before = resident_mib();
+    run(1000);
+    // Other tests run in this process at the same time.
+    let grown = resident_mib().saturating_sub(before);
+    assert!(grown < 1024, "{grown} MiB more than after ten batches");
 }
 
 #[test]

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Invariants:
-//! - A component imports nothing, so its output depends only on its input ([`component`]).
+//! - A component imports nothing, or what [`wasi`] answers from the batch alone, so its output depends only on its input
+//!   ([`component`]).
 //! - Every call runs in an instance of its own, which no other call ever sees ([`call`]).
 //! - Nothing that a guest returns reaches Arrow unchecked ([`decode`], [`plan`], [`stage`]).
 //! - A guest can cost its call, never the process: time, memory and output are capped ([`limits`], [`call`]).
@@ -35,6 +36,7 @@ mod plan;
 mod setup;
 mod stage;
 mod types;
+mod wasi;
 
 #[cfg(test)]
 mod arbitrary;
@@ -42,6 +44,8 @@ mod arbitrary;
 mod hostile_tests;
 #[cfg(test)]
 pub mod testing;
+#[cfg(test)]
+mod wasi_tests;
 
 pub use cache::component_of_compiled;
 pub use component::{Component, Host};
@@ -50,6 +54,7 @@ pub use limits::HostLimits;
 pub use lookup::{Dictionaries, Dictionary};
 pub use plan::PlannedOutput;
 pub use stage::{PlannedStage, Reject, RejectKind, Selection, StageOutput, StageRows};
+pub use wasi::{Moment, is_virtual};
 
 use std::fmt;
 

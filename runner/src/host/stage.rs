@@ -15,6 +15,7 @@ use super::lookup::{Dictionaries, Dictionary};
 use super::plan::{self, CheckedPlan, Column, PlannedOutput, Source};
 use super::setup::Described;
 use super::types::{Unsupported, unpacked_fields};
+use super::wasi::Moment;
 use super::{Stage, decode};
 use arrow::array::{Array, ArrayRef, RecordBatch, UInt8Array, UInt32Array};
 use arrow::compute::{concat_batches, take};
@@ -110,9 +111,11 @@ impl Host {
         let pinned: Vec<_> = dictionaries.iter().cloned().collect();
         let ask = || {
             let setup = Described::new(stage, config_json, &crossing, &pinned).map_err(unsupported)?;
-            setup.with(|setup| call::plan(component, self.limits(), setup)).map_err(|fault| match fault {
-                Fault::Refused { code, message } => PlanError::Refused { stage, component: digest, code, message },
-                fault => PlanError::Fault { stage, component: digest, fault },
+            setup.with(|setup| call::plan(component, self.limits(), setup)).map(|(plan, _)| plan).map_err(|fault| {
+                match fault {
+                    Fault::Refused { code, message } => PlanError::Refused { stage, component: digest, code, message },
+                    fault => PlanError::Fault { stage, component: digest, fault },
+                }
             })
         };
         let plan = ask()?;
@@ -152,15 +155,40 @@ impl PlannedStage {
         &self.input
     }
 
+    /// The columns that the component is given, in its order: `name`, `dictionary[key].value` or `@operation`.
+    pub fn reads(&self) -> Vec<String> {
+        let name = |source: &Source| match source {
+            Source::Input(place) => self.input.field(*place).name().clone(),
+            Source::Operation => "@operation".to_owned(),
+            Source::Lookup(place) => {
+                let lookup = &self.plan.lookups[*place];
+                let (key, value) = (self.input.field(lookup.key).name(), lookup.dictionary.schema());
+                format!("{}[{key}].{}", lookup.dictionary.name(), value.field(lookup.value).name())
+            }
+        };
+        self.plan.reads.iter().map(|read| name(&read.source)).collect()
+    }
+
     /// What the stage emits, in the component's order.
     pub fn outputs(&self) -> &[PlannedOutput] {
         &self.plan.outputs
     }
 
-    /// Processes one batch, each call in a fresh instance. `operations` has the code of each row.
+    /// As [`Self::process_in`], for components that ask for no virtual WASI, or rows that are no batch.
+    pub fn process(&self, rows: &RecordBatch, operations: &UInt8Array) -> Result<StageOutput, StageFault> {
+        self.process_in(Moment::EPOCH, rows, operations)
+    }
+
+    /// Processes one batch, each call in a fresh instance. `operations` has the code of each row; `moment` is what a
+    /// component with virtual WASI sees, so that a replay must give the one of the first run.
     ///
     /// Rows on which the component fails alone come back as rejects of kind [`RejectKind::Poison`].
-    pub fn process(&self, rows: &RecordBatch, operations: &UInt8Array) -> Result<StageOutput, StageFault> {
+    pub fn process_in(
+        &self,
+        moment: Moment,
+        rows: &RecordBatch,
+        operations: &UInt8Array,
+    ) -> Result<StageOutput, StageFault> {
         let fault = |(fault, isolation): (Fault, Option<Isolation>)| StageFault {
             stage: self.stage,
             component: self.component.digest(),
@@ -173,7 +201,7 @@ impl PlannedStage {
         let mut budget = self.budget(&input);
         let whole = rows.num_rows();
         let call = |part: Range<u32>| {
-            self.process_part(&input.slice(&part)).inspect_err(|fault| {
+            self.process_part(moment, &input.slice(&part)).inspect_err(|fault| {
                 let (stage, component, rows) = (self.stage.as_str(), self.component.digest().short(), part.len());
                 if rows == whole {
                     tracing::warn!(stage, component, rows, %fault, "a call of a transform failed");
@@ -221,10 +249,10 @@ impl PlannedStage {
         lookups.collect()
     }
 
-    fn process_part(&self, input: &Input) -> Result<(StageOutput, Cost), Fault> {
+    fn process_part(&self, moment: Moment, input: &Input) -> Result<(StageOutput, Cost), Fault> {
         let encoded = self.encode(input)?;
         let mut budget = self.budget(input);
-        let output = self.check(self.call(input, &encoded)?, input, &mut budget)?;
+        let output = self.check(self.call(moment, input, &encoded)?.0, input, &mut budget)?;
         Ok((output, budget.spent()))
     }
 
@@ -240,7 +268,12 @@ impl PlannedStage {
             .map_err(|e| Fault::Runner { message: format!("the batch cannot be encoded: {e}") })
     }
 
-    pub(super) fn call(&self, input: &Input, encoded: &Encoded) -> Result<Processed, Fault> {
+    pub(super) fn call(
+        &self,
+        moment: Moment,
+        input: &Input,
+        encoded: &Encoded,
+    ) -> Result<(Processed, call::Taken), Fault> {
         let runner = |message: String| Fault::Runner { message };
         let buffers = encoded.slices();
         let batch = wit::Batch {
@@ -249,7 +282,7 @@ impl PlannedStage {
         };
         let setup = Described::new(self.stage, &self.config_json, &self.crossing, &self.dictionaries)
             .map_err(|(column, _)| runner(format!("column `{column}` cannot be described")))?;
-        setup.with(|setup| call::process(&self.component, &self.limits, setup, batch))
+        setup.with(|setup| call::process(&self.component, &self.limits, moment, setup, batch))
     }
 
     /// Checks what the guest returned, and builds the output rows.
@@ -324,7 +357,7 @@ impl PlannedStage {
     #[cfg(test)]
     pub(super) fn process_once(&self, rows: &RecordBatch, operations: &UInt8Array) -> Result<StageOutput, Fault> {
         let input = self.gather(rows, operations).map_err(|message| Fault::Runner { message })?;
-        self.process_part(&input).map(|(output, _)| output)
+        self.process_part(Moment::EPOCH, &input).map(|(output, _)| output)
     }
 
     /// Puts the parts of a batch together again, in input order, and the rows at fault among the rejects.

@@ -3,6 +3,7 @@
 use super::admit::{self, Cancelled, Opened};
 use super::compression::Compression;
 use super::csv::{Fields, Scan, read_header};
+use super::held::HeldFile;
 use super::listing;
 use super::options::{CsvOptions, FileFormat, RECORD_MAX_BYTES};
 use super::parquet::file_schema;
@@ -62,15 +63,19 @@ pub async fn infer_schema(
 }
 
 pub(super) fn infer_from(opened: &Opened, format: &FileFormat) -> Result<Schema, SourceError> {
-    let path = opened.found.path.as_str();
+    infer_held(&opened.file, opened.found.path.as_str(), format)
+}
+
+/// As [`infer_from`], for a file that is not the source's.
+pub(super) fn infer_held(file: &HeldFile, path: &str, format: &FileFormat) -> Result<Schema, SourceError> {
     let window = || {
-        let window = TextWindow::open(opened.file.clone(), Compression::of(path), 0);
+        let window = TextWindow::open(file.clone(), Compression::of(path), 0);
         window.map_err(|error| trouble::corrupt(path, &error))
     };
     let fields = match format {
         FileFormat::Csv(csv) => csv_fields(&mut window()?, csv, path)?,
         FileFormat::JsonLines => json_fields(&mut window()?, path)?,
-        FileFormat::Parquet => parquet_fields(file_schema(opened.file.clone(), path)?.fields())?,
+        FileFormat::Parquet => parquet_fields(file_schema(file.clone(), path)?.fields())?,
     };
     if fields.is_empty() {
         return Err(SourceError::Mismatch {

@@ -32,12 +32,14 @@ mod text;
 mod trouble;
 mod types;
 mod values;
+mod whole;
 
 pub use again::FilesRereader;
 pub use clock::{Clock, SystemClock};
 pub use infer::infer_schema;
 pub use options::{CsvOptions, FileFormat, FilesOptions, MAX_FIELD_BYTES_DEFAULT, SETTLE_DEFAULT, parse_pattern};
 pub use root::{FilesRoot, StoreUrlError, open_store, open_store_with};
+pub use whole::{RefusedRecord, WholeFile, infer_file, read_file};
 
 use crate::source::{PageLimits, Poll, Resumed, Source, SourceError};
 use admit::Cancelled;

@@ -6,6 +6,7 @@
 use gristmill_guest::raw;
 use serde::Deserialize;
 use std::hint::black_box;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The column that it reads and computes.
 const COLUMN: &str = "value";
@@ -60,6 +61,12 @@ pub enum Behaviour {
     Recurse,
     /// Executes the instruction `unreachable`.
     Unreachable,
+    /// Says that its language raised an exception.
+    Exception,
+    /// The same where a value is `poison`.
+    ExceptionOnPoison,
+    /// Copies the column, and loses 8 MB of memory. Traps if it lost some before.
+    Leak,
 
     // --- `process`: wrong columns ---
     DecreasingOffsets,
@@ -215,6 +222,9 @@ pub fn process(setup: raw::Setup, batch: raw::Batch) -> Result<raw::Processed, r
             black_box(recurse(1));
         }
         B::Unreachable => unreachable(),
+        B::Exception => return Err(failure("exception", "ValueError: told\nto raise")),
+        B::ExceptionOnPoison if !poison.is_empty() => return Err(failure("exception", "ValueError: a row says so")),
+        B::Leak => leak(),
         B::Failure => return Err(failure("told-to-fail", "the configuration says so")),
         B::FailureOnPoison if !poison.is_empty() => return Err(failure("told-to-fail", "a row says so")),
         B::HugeFailure => return Err(failure("told-to-fail", "x".repeat(10_000_000))),
@@ -409,6 +419,13 @@ fn eat_memory() -> ! {
     loop {
         eaten.push(black_box(vec![1u8; 1 << 20]));
     }
+}
+
+/// What a runtime that frees nothing does; in an instance of its own, each call is the first.
+fn leak() {
+    static LOST: AtomicUsize = AtomicUsize::new(0);
+    black_box(vec![1u8; 8 << 20].leak());
+    assert_eq!(LOST.fetch_add(1, Ordering::Relaxed), 0, "an instance was used twice");
 }
 
 #[allow(unconditional_recursion, reason = "it is there to end the stack")]

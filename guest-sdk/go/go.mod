@@ -1,0 +1,3 @@
+module gristmill
+
+go 1.27

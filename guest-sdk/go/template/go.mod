@@ -1,0 +1,7 @@
+module transforms/{{name}}
+
+go 1.27
+
+require gristmill v0.1.0
+
+replace gristmill => ./vendor/gristmill

@@ -1,0 +1,77 @@
+"""Column types and fields.
+
+Types are written as a class where nothing is left open (`Int64`) and as a value where something is
+(`Timestamp(TimeUnit.MICROSECOND, "UTC")`). To read a column, the class alone accepts all its values: `Timestamp`.
+"""
+
+from gristmill.types.base import DataType, Field, FixedType, VariableType, whole
+from gristmill.types.nested import FixedSizeList, LargeList, List, Map, Struct, accepts, list_of, map_of, struct_of
+from gristmill.types.scalar import (
+    Binary,
+    Boolean,
+    Decimal128,
+    Decimal256,
+    DecimalType,
+    FixedSizeBinary,
+    Float16,
+    Float32,
+    Float64,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    LargeBinary,
+    LargeUtf8,
+    Null,
+    UInt8,
+    UInt16,
+    UInt32,
+    UInt64,
+    Utf8,
+)
+from gristmill.types.temporal import Date32, Date64, Duration, Time32, Time64, Timestamp, TimeUnit
+
+__all__ = [
+    "Binary",
+    "Boolean",
+    "DataType",
+    "Date32",
+    "Date64",
+    "Decimal128",
+    "Decimal256",
+    "DecimalType",
+    "Duration",
+    "Field",
+    "FixedSizeBinary",
+    "FixedSizeList",
+    "FixedType",
+    "Float16",
+    "Float32",
+    "Float64",
+    "Int8",
+    "Int16",
+    "Int32",
+    "Int64",
+    "LargeBinary",
+    "LargeList",
+    "LargeUtf8",
+    "List",
+    "Map",
+    "Null",
+    "Struct",
+    "Time32",
+    "Time64",
+    "TimeUnit",
+    "Timestamp",
+    "UInt8",
+    "UInt16",
+    "UInt32",
+    "UInt64",
+    "Utf8",
+    "VariableType",
+    "accepts",
+    "list_of",
+    "map_of",
+    "struct_of",
+    "whole",
+]
