@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 /// Folders of an SDK that are no part of it: tests, and what tools leave behind.
-const LEFT_OUT: [&str; 6] = ["template", "test", "tests", "target", "build", "zig-out"];
+const LEFT_OUT: [&str; 5] = ["test", "tests", "target", "build", "zig-out"];
+/// How the names of folders begin that hold a template.
+const TEMPLATE: &str = "template";
 /// The same, at any depth.
 const LEFT_BEHIND: [&str; 2] = ["node_modules", "__pycache__"];
 
@@ -15,11 +17,17 @@ fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed={}", root.display());
     let mut text = "&[\n".to_owned();
     for sdk in folder(&root)?.into_iter().filter(|path| path.is_dir()) {
-        let language = name_of(&sdk);
-        let _ = writeln!(text, "Sdk {{ language: {language:?}, files: &{}, template: &{} }},", list(&sdk)?, {
-            let template = sdk.join("template");
-            if template.is_dir() { list(&template)? } else { "[]".to_owned() }
-        });
+        let files = list(&sdk)?;
+        for template in folder(&sdk)?.into_iter().filter(|path| path.is_dir()) {
+            // A language without an SDK of its own has its template beside that of the one that it shares.
+            let language = match name_of(&template).strip_prefix(TEMPLATE) {
+                Some("") => name_of(&sdk),
+                Some(suffix) => suffix.trim_start_matches('-').to_owned(),
+                None => continue,
+            };
+            let template = list(&template)?;
+            let _ = writeln!(text, "Sdk {{ language: {language:?}, files: &{files}, template: &{template} }},");
+        }
     }
     text.push(']');
     fs::write(out, text)
@@ -27,14 +35,15 @@ fn main() -> io::Result<()> {
 
 /// `[("src/a.c", include_bytes!("/…/src/a.c")), …]`
 fn list(root: &Path) -> io::Result<String> {
-    let is_template = root.ends_with("template");
+    let is_template = name_of(root).starts_with(TEMPLATE);
     let mut text = "[".to_owned();
     let mut folders = vec![root.to_owned()];
     while let Some(dir) = folders.pop() {
         for path in folder(&dir)? {
             let name = name_of(&path);
             if path.is_dir() {
-                let is_left_out = dir == root && !is_template && LEFT_OUT.contains(&name.as_str());
+                let is_left_out =
+                    dir == root && !is_template && (name.starts_with(TEMPLATE) || LEFT_OUT.contains(&name.as_str()));
                 if !name.starts_with('.') && !is_left_out && !LEFT_BEHIND.contains(&name.as_str()) {
                     folders.push(path);
                 }

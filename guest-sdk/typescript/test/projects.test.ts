@@ -33,11 +33,11 @@ function tryProject(write: (dir: string) => void): string {
   }
 }
 
-function copyTemplate(dir: string, names: string[]): void {
-  for (const name of names) cpSync(join(sdk, "template", name), join(dir, name), { recursive: true });
+function copyTemplate(template: string, dir: string, names: string[]): void {
+  for (const name of names) cpSync(join(sdk, template, name), join(dir, name), { recursive: true });
 }
 
-test("the template, for every stage", () => {
+test("the templates", () => {
   const fill = (dir: string, stage: string): void => {
     for (const entry of readdirSync(dir, { withFileTypes: true })) {
       const path = join(dir, entry.name);
@@ -50,9 +50,9 @@ test("the template, for every stage", () => {
       writeFileSync(path, filled.replaceAll("{{stage}}", stage));
     }
   };
-  for (const stage of ["normalize", "map"]) {
+  for (const [template, stage] of [["template", "normalize"], ["template-javascript", "map"]] as const) {
     const printed = tryProject((dir) => {
-      copyTemplate(dir, readdirSync(join(sdk, "template")));
+      copyTemplate(template, dir, readdirSync(join(sdk, template)));
       fill(dir, stage);
     });
     assert.match(printed, /pass 1\n/);
@@ -66,7 +66,7 @@ for (const language of ["ts", "js"]) {
     const files = blocks.filter(([, of]) => of === language);
     assert.equal(files.length, 2);
     const printed = tryProject((dir) => {
-      copyTemplate(dir, ["package.json", "tsconfig.json", "test/tsconfig.json"]);
+      copyTemplate("template", dir, ["package.json", "tsconfig.json", "test/tsconfig.json"]);
       for (const [, , name, text] of files) {
         mkdirSync(dirname(join(dir, name!)), { recursive: true });
         writeFileSync(join(dir, name!), text!);

@@ -15,7 +15,7 @@ mod typescript;
 mod zig;
 
 pub use project::Language;
-pub use template::{NewProjectError, new_project};
+pub use template::{NewProjectError, Template, new_project};
 
 use gristmill_core::digest::Digest;
 use project::Project;

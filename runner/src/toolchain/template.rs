@@ -1,6 +1,5 @@
 //! New projects: the template of a language, with the SDK beside it, both from inside this binary.
 
-use super::Language;
 use super::project::SDK_DIR;
 use crate::host::Stage;
 use std::io;
@@ -15,6 +14,28 @@ struct Sdk {
 
 const SDKS: &[Sdk] = include!(concat!(env!("OUT_DIR"), "/sdks.rs"));
 
+/// What a project is started from: a language's template with its SDK.
+#[derive(Clone, Copy)]
+pub struct Template(&'static Sdk);
+
+impl Template {
+    /// All that there are, by their names.
+    pub fn all() -> impl Iterator<Item = Self> {
+        SDKS.iter().map(Self)
+    }
+
+    /// The language. JavaScript has a template of its own and the SDK of TypeScript.
+    pub const fn name(self) -> &'static str {
+        self.0.language
+    }
+}
+
+impl std::fmt::Debug for Template {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Template").field(&self.name()).finish()
+    }
+}
+
 /// Why a project was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum NewProjectError {
@@ -24,25 +45,21 @@ pub enum NewProjectError {
     Name(String),
     #[error("{} exists and is not empty", .0.display())]
     Exists(PathBuf),
-    #[error("{} is not there: this binary was built without its template", .0)]
-    NoTemplate(Language),
     #[error("{}: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
 }
 
 /// Writes a project that builds and passes its tests, into `dir`, which must not exist or be empty. Returns the files of
 /// the project, without those of the SDK.
-pub fn new_project(dir: &Path, name: &str, language: Language, stage: Stage) -> Result<Vec<PathBuf>, NewProjectError> {
+pub fn new_project(dir: &Path, name: &str, template: Template, stage: Stage) -> Result<Vec<PathBuf>, NewProjectError> {
     if !is_name(name) {
         return Err(NewProjectError::Name(name.to_owned()));
     }
-    let sdk = SDKS.iter().find(|sdk| sdk.language == language.as_str() && !sdk.template.is_empty());
-    let sdk = sdk.ok_or(NewProjectError::NoTemplate(language))?;
     if dir.read_dir().is_ok_and(|mut entries| entries.next().is_some()) || dir.is_file() {
         return Err(NewProjectError::Exists(dir.to_owned()));
     }
     let mut written = Vec::new();
-    for (place, content) in sdk.template {
+    for (place, content) in template.0.template {
         let content = match std::str::from_utf8(content) {
             Ok(text) => filled(text, name, stage).into_bytes(),
             Err(_) => content.to_vec(),
@@ -52,7 +69,7 @@ pub fn new_project(dir: &Path, name: &str, language: Language, stage: Stage) -> 
         written.push(path);
     }
     let vendored = dir.join(SDK_DIR);
-    sdk.files.iter().try_for_each(|(place, content)| write(&vendored.join(place), content))?;
+    template.0.files.iter().try_for_each(|(place, content)| write(&vendored.join(place), content))?;
     written.sort();
     Ok(written)
 }
@@ -84,14 +101,19 @@ fn write(path: &Path, content: &[u8]) -> Result<(), NewProjectError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Language;
     use super::*;
 
     #[test]
     fn every_language_has_a_template_that_leaves_no_placeholder() {
-        for language in Language::ALL {
+        let names: Vec<_> = Template::all().map(Template::name).collect();
+        assert!(Language::ALL.iter().all(|language| names.contains(&language.as_str())), "{names:?}");
+        assert!(names.contains(&"javascript"), "{names:?}");
+        for template in Template::all() {
+            let language = template.name();
             let dir = tempfile::tempdir().unwrap();
             let project = dir.path().join("web-log");
-            let written = new_project(&project, "web-log", language, Stage::Map).unwrap();
+            let written = new_project(&project, "web-log", template, Stage::Map).unwrap();
             for path in &written {
                 let text = std::fs::read(path).unwrap();
                 let text = String::from_utf8_lossy(&text);
@@ -101,11 +123,14 @@ mod tests {
                 written.iter().map(|path| path.strip_prefix(&project).unwrap().to_str().unwrap()).collect();
             assert!(names.contains(&"cases/example.in.jsonl"), "{language}: {names:?}");
             assert!(project.join(SDK_DIR).join("README.md").exists(), "{language}");
-            assert!(!project.join(SDK_DIR).join("tests").exists(), "{language}");
+            let vendored = std::fs::read_dir(project.join(SDK_DIR)).unwrap();
+            let vendored: Vec<_> = vendored.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            assert!(!vendored.iter().any(|name| name == "tests" || name.starts_with("template")), "{vendored:?}");
             let built = super::super::project::Project::read(&project).unwrap();
-            assert_eq!((built.label().as_str(), built.language), ("web-log@0.1.0", language));
+            let shared = if language == "javascript" { "typescript" } else { language };
+            assert_eq!((built.label().as_str(), built.language.as_str()), ("web-log@0.1.0", shared));
 
-            let again = new_project(&project, "web-log", language, Stage::Map).unwrap_err();
+            let again = new_project(&project, "web-log", template, Stage::Map).unwrap_err();
             assert!(matches!(again, NewProjectError::Exists(_)), "{again}");
         }
     }

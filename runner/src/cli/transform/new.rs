@@ -3,7 +3,7 @@
 use super::super::output::{Answer, Exit, Failure};
 use super::stage_of;
 use crate::host::Stage;
-use crate::toolchain::{Language, NewProjectError, new_project};
+use crate::toolchain::{NewProjectError, Template, new_project};
 use serde_json::json;
 use std::path::PathBuf;
 
@@ -11,9 +11,9 @@ use std::path::PathBuf;
 pub struct Args {
     /// Name of the transform: its folder, and the first half of its label
     name: String,
-    /// rust, c, zig, go, typescript or python
-    #[arg(long, value_name = "LANGUAGE", value_parser = language_of)]
-    lang: Language,
+    /// rust, c, zig, go, typescript, javascript or python
+    #[arg(long, value_name = "LANGUAGE", value_parser = template_of)]
+    lang: Template,
     /// What it is for: normalize, migrate or map
     #[arg(long, default_value = "normalize", value_parser = stage_of)]
     stage: Stage,
@@ -22,11 +22,10 @@ pub struct Args {
     into: Option<PathBuf>,
 }
 
-fn language_of(text: &str) -> Result<Language, String> {
-    let named = Language::ALL.into_iter().find(|language| language.as_str() == text);
-    // JavaScript has the SDK of TypeScript.
-    let named = named.or((text == "javascript").then_some(Language::TypeScript));
-    named.ok_or_else(|| format!("the languages are {}", Language::ALL.map(Language::as_str).join(", ")))
+fn template_of(text: &str) -> Result<Template, String> {
+    let named = Template::all().find(|template| template.name() == text);
+    let names = || Template::all().map(Template::name).collect::<Vec<_>>().join(", ");
+    named.ok_or_else(|| format!("the languages are {}", names()))
 }
 
 pub fn new(args: &Args) -> Result<Answer, Failure> {
@@ -40,7 +39,7 @@ pub fn new(args: &Args) -> Result<Answer, Failure> {
     text += &format!(
         "\nbuild it:  gristmill transform build {dir_shown}\ntest it:   gristmill transform test {dir_shown}\n"
     );
-    Ok(Answer::done(text, json!({ "project": dir, "language": args.lang.as_str(), "files": files })))
+    Ok(Answer::done(text, json!({ "project": dir, "language": args.lang.name(), "files": files })))
 }
 
 impl From<NewProjectError> for Failure {
@@ -48,7 +47,6 @@ impl From<NewProjectError> for Failure {
         let (exit, hint) = match &error {
             NewProjectError::Name(_) => (Exit::Configuration, "for example web-log"),
             NewProjectError::Exists(_) => (Exit::Configuration, "choose another name; new never overwrites"),
-            NewProjectError::NoTemplate(_) => (Exit::Failed, "build gristmill from a whole clone"),
             NewProjectError::File { .. } => (Exit::Failed, "check the folder and its permissions"),
         };
         Self::Message { exit, what: error.to_string(), fate: None, hint: hint.into() }
