@@ -85,6 +85,7 @@ impl Project {
         if !path.exists() {
             return match dir.join("Cargo.toml").exists() {
                 true => rust::project(dir),
+                false if !dir.is_dir() => Err(problem("there is no such folder".to_owned())),
                 false => Err(problem(format!("it has neither {PROJECT_FILE} nor Cargo.toml"))),
             };
         }

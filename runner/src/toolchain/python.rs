@@ -51,6 +51,7 @@ pub(super) fn build(project: &Project, target_dir: &Path) -> Result<Module, Tool
         .arg("--output")
         .arg(&out)
         .arg("gristmill.component");
+    tracing::info!(project = project.label(), "making a component with the interpreter in it: about half a minute");
     run(project, "componentize-py", &mut command)?;
     let component = tools::read(&out)?;
     keep(&kept, &component).map_err(|source| ToolchainError::File { path: kept.clone(), source })?;

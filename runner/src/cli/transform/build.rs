@@ -61,7 +61,9 @@ impl From<ToolchainError> for Failure {
             ToolchainError::NoCompiler { .. } => "install one of the compilers named above".to_owned(),
             ToolchainError::Missing { install, .. } => format!("install it with: {install}"),
             ToolchainError::Build { .. } => "the compiler's messages stand above".to_owned(),
-            ToolchainError::Project { .. } => "see docs/guide/porting.md for transform.toml".to_owned(),
+            ToolchainError::Project { .. } => {
+                "name the folder of a project; `gristmill transform new` starts one".to_owned()
+            }
             _ => "see docs/guide/transforms.md".to_owned(),
         };
         Self::Message { exit: Exit::Configuration, what: error.to_string(), fate: None, hint }
