@@ -5,6 +5,12 @@ set -eu
 version=0.17.1
 tools=${GRISTMILL_TOOLS:-$HOME/.cache/gristmill/tools}/zig-$version
 if [ ! -x "$tools/ziglang/zig" ]; then
+  if ! python3 -m pip --version >/dev/null 2>&1 && command -v apt-get >/dev/null; then
+    sudo=
+    [ "$(id -u)" -eq 0 ] || sudo=sudo
+    $sudo apt-get update -qq >&2
+    DEBIAN_FRONTEND=noninteractive $sudo apt-get install -y -qq --no-install-recommends python3-pip >&2
+  fi
   mkdir -p "$(dirname "$tools")"
   # Unpacked aside and renamed, so that a half-done installation is never taken for a whole one.
   new=$(mktemp -d "$tools.XXXXXX")
