@@ -146,6 +146,21 @@ pub fn settle(path: &Path, seconds_ago: u64) {
     fs::File::options().write(true).open(path).unwrap().set_modified(at).unwrap();
 }
 
+/// Copies a folder; its files are at rest.
+pub fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+            settle(&target, 3600);
+        }
+    }
+}
+
 /// Flips one bit in the middle of a file.
 pub fn flip_bit(path: &Path) {
     let mut bytes = fs::read(path).unwrap();

@@ -4,6 +4,7 @@ mod bad_input;
 mod damage;
 mod dead_letters;
 mod deploy;
+mod examples;
 mod gc;
 mod guests;
 mod lifecycle;

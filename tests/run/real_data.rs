@@ -1,8 +1,7 @@
 //! The flights of `pipelines/flights`, whole.
 
-use crate::harness::{Workspace, root, settle};
+use crate::harness::{Workspace, copy, root};
 use std::fs;
-use std::path::Path;
 
 /// The pipeline and its data, copied; files at rest.
 fn flights() -> Workspace {
@@ -11,20 +10,6 @@ fn flights() -> Workspace {
     copy(&source.join("data"), &workspace.path("data"));
     fs::copy(source.join("pipeline.yaml"), workspace.path("pipeline.yaml")).unwrap();
     workspace
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), &target).unwrap();
-            settle(&target, 3600);
-        }
-    }
 }
 
 fn query<T: rusqlite::types::FromSql>(workspace: &Workspace, sql: &str) -> T {

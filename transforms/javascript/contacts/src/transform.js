@@ -22,7 +22,8 @@ export const transform = rows((setup, plan) => {
 });
 
 /**
- * `(555) 010-4477` and `+1 555 0104477` as `+15550104477`; null where there are too few digits for a number.
+ * `(555) 010-4477`, `+1 555 0104477` and `001-555-0104477` as `+15550104477`; null where there are too few digits for a
+ * number.
  *
  * @param {string} phone
  * @param {string} countryCode
@@ -30,5 +31,6 @@ export const transform = rows((setup, plan) => {
 function withCountry(phone, countryCode) {
   const digits = phone.replace(/\D/g, "");
   if (digits.length < 6) return null;
-  return phone.trim().startsWith("+") ? `+${digits}` : `+${countryCode}${digits.replace(/^0+/, "")}`;
+  if (/^\s*\+/.test(phone)) return `+${digits}`;
+  return digits.startsWith("00") ? `+${digits.slice(2)}` : `+${countryCode}${digits.replace(/^0/, "")}`;
 }

@@ -28,7 +28,8 @@ test("contacts get one form", () => {
 });
 
 test("the country is configured", () => {
-  const input = Table.of(kinds, [{ contact_id: 1, mail: "a@b.de", phone: "030 901820" }]);
+  const phones = ["030 901820", "0041 44 6681800"];
+  const input = Table.of(kinds, phones.map((phone, row) => ({ contact_id: row, mail: "a@b.de", phone })));
   const result = run(transform, { stage: "normalize", input, config: { country_code: "49" } });
-  assert.deepEqual(result.output().values("phone"), ["+4930901820"]);
+  assert.deepEqual(result.output().values("phone"), ["+4930901820", "+41446681800"]);
 });
