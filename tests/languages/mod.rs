@@ -1,9 +1,11 @@
-//! Every language: the conformance transform with the same digests, exceptions, projects from templates, toolchains that are
-//! not there. `make guests` builds what this needs and prints the table.
+//! Every language: the conformance transform with the same digests, exceptions, exits and leaks, the cases of all transforms,
+//! toolchains that are not there. `make guests` builds what this needs and prints the table.
+
+mod leaks;
 
 use crate::harness::{Workspace, components, root};
 use gristmill::cases::{self, Folder, Report};
-use gristmill::host::{Host, HostLimits, RejectKind, Stage};
+use gristmill::host::{Host, HostLimits, Reject, RejectKind, Stage};
 use gristmill::toolchain::Language;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -61,20 +63,26 @@ fn table(reports: &BTreeMap<&str, Report>) -> String {
     text + "\n"
 }
 
+/// A case of which the second row misbehaves: it is isolated, and the others are kept. Gives what the operator sees of it.
+fn poison(host: &Host, language: Language, case: &str) -> Reject {
+    let folder = Folder::open(&cases_dir(), Stage::Normalize).unwrap();
+    let case = folder.cases().iter().find(|known| known.name == case).unwrap();
+    let (rows, operations) = cases::rows_of(case).unwrap();
+    let component = host.load(&conformance(language)).unwrap();
+    let planned = host.plan(&component, Stage::Normalize, "{}", &rows.schema(), folder.dictionaries()).unwrap();
+    let output = planned.process(&rows, &operations).unwrap();
+    assert_eq!(output.outputs[0].rows.num_rows(), rows.num_rows() - 1, "{language}");
+    let [reject] = output.rejects.as_slice() else { panic!("{language}: {:?}", output.rejects) };
+    assert_eq!((reject.row, reject.kind), (1, RejectKind::Poison), "{language}");
+    reject.clone()
+}
+
 /// What is raised in the guest's language reaches the operator, and costs the row alone.
 #[test]
 fn an_exception_costs_its_row_and_keeps_its_message() {
     let host = host();
-    let folder = Folder::open(&cases_dir(), Stage::Normalize).unwrap();
-    let case = folder.cases().iter().find(|case| case.name == "raise").unwrap();
-    let (rows, operations) = cases::rows_of(case).unwrap();
     for language in Language::ALL {
-        let component = host.load(&conformance(language)).unwrap();
-        let planned = host.plan(&component, Stage::Normalize, "{}", &rows.schema(), folder.dictionaries()).unwrap();
-        let output = planned.process(&rows, &operations).unwrap();
-        assert_eq!(output.outputs[0].rows.num_rows(), 3, "{language}");
-        let [reject] = output.rejects.as_slice() else { panic!("{language}: {:?}", output.rejects) };
-        assert_eq!((reject.row, reject.kind), (1, RejectKind::Poison), "{language}");
+        let reject = poison(&host, language, "raise");
         // A language whose panics end the instance cannot say more than where.
         let (code, said) = match language {
             Language::Rust | Language::C | Language::Zig => ("trap", "unreachable"),
@@ -83,6 +91,75 @@ fn an_exception_costs_its_row_and_keeps_its_message() {
         assert_eq!(reject.code, code, "{language}: {}", reject.message);
         assert!(reject.message.contains(said), "{language}: {}", reject.message);
     }
+}
+
+/// A guest that ends itself ends nothing else.
+#[test]
+fn an_exit_costs_its_row() {
+    let host = host();
+    for language in Language::ALL {
+        let reject = poison(&host, language, "leave");
+        let (code, said) = match language {
+            Language::Rust | Language::C | Language::Zig => ("trap", "unreachable"),
+            Language::Go => ("trap", "os.Exit"),
+            Language::TypeScript => ("exception", "asked to leave"),
+            Language::Python => ("exception", "SystemExit"),
+        };
+        assert_eq!(reject.code, code, "{language}: {}", reject.message);
+        assert!(reject.message.contains(said), "{language}: {}", reject.message);
+    }
+}
+
+/// The cases of every transform, through the component that was built of it.
+#[test]
+fn every_transform_passes_its_cases() {
+    let host = host();
+    for project in glob(&root().join("transforms/*/*")) {
+        let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let (transform, language) = (name(&project), name(project.parent().unwrap()));
+        // The one has cases for all languages, the other changes nothing.
+        if ["conformance", "identity"].contains(&transform.as_str()) {
+            continue;
+        }
+        let folder = if language == "rust" { components() } else { components().join(&language) };
+        let component = std::fs::read(folder.join(format!("{transform}@0.1.0.wasm"))).unwrap();
+        let report = cases::run(&host, &component, Stage::Normalize, &project.join("cases"))
+            .unwrap_or_else(|e| panic!("{language}/{transform}: {e}"));
+        assert!(report.passed(), "{language}/{transform}:\n{report}");
+    }
+}
+
+/// Folders that match, with `*` for a whole name.
+fn glob(pattern: &Path) -> Vec<PathBuf> {
+    pattern.iter().fold(vec![PathBuf::new()], |found, part| {
+        let below = |dir: PathBuf| match part.to_str() {
+            Some("*") => std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect(),
+            _ => vec![dir.join(part)],
+        };
+        found.into_iter().flat_map(below).filter(|path| path.is_dir()).collect()
+    })
+}
+
+#[test]
+fn a_project_that_cannot_be_started_is_refused() {
+    let workspace = Workspace::new();
+    workspace.write("taken/notes.txt", "mine");
+    for (arguments, said) in [
+        (&["taken", "--lang", "go"][..], "taken exists and is not empty"),
+        (&["Web_Log", "--lang", "go"], "lower-case letters"),
+        (&["../web-log", "--lang", "go"], "lower-case letters"),
+        (&["web-log", "--lang", "cobol"], "rust, typescript, javascript"),
+        (&["web-log", "--lang", "go", "--stage", "load"], "normalize, migrate and map"),
+        (&["web-log"], "--lang"),
+    ] {
+        let answer = workspace.gristmill(&[&["transform", "new"], arguments].concat()).expect(2);
+        assert!(answer.stderr.contains(said), "{arguments:?}: {}", answer.stderr);
+        assert_eq!(workspace.files("."), [workspace.path("./taken/notes.txt")], "{arguments:?}");
+    }
+    let answer = workspace.gristmill(&["transform", "build", "nowhere"]).expect(2);
+    assert!(answer.stderr.contains("there is no such folder"), "{}", answer.stderr);
+    let answer = workspace.gristmill(&["transform", "build", "taken"]).expect(2);
+    assert!(answer.stderr.contains("gristmill transform new"), "{}", answer.stderr);
 }
 
 #[test]

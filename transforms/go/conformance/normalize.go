@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"os"
 	"strconv"
 
 	"gristmill"
@@ -123,6 +125,9 @@ var rejects = [...]gristmill.Reject{
 	countOverflows: {Code: "overflow", Field: "count", Message: "the next count does not fit int64"},
 }
 
+// hoarded is what rows that ask for it keep of the instance's memory.
+var hoarded [][]byte
+
 // check gives each row's reason. It goes by column, the last reason first.
 func (t *normalize) check(batch *gristmill.Batch) []reason {
 	reasons := make([]reason, batch.Rows())
@@ -151,6 +156,10 @@ func (t *normalize) check(batch *gristmill.Batch) []reason {
 				reasons[row] = refused
 			case string(value) == "raise" && texts.IsValid(row):
 				panic("asked to raise")
+			case string(value) == "leave" && texts.IsValid(row):
+				os.Exit(3)
+			case string(value) == "hoard" && texts.IsValid(row):
+				hoarded = append(hoarded, bytes.Repeat([]byte{1}, 1<<20))
 			}
 		}
 	}

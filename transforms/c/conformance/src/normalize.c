@@ -81,6 +81,13 @@ static inline uint32_t row_of(accepted rows, uint32_t i) { return rows.rows ? ro
 
 typedef enum { FINE, REFUSED, TOTAL_OVERFLOW, COUNT_OVERFLOW } fault;
 
+/// A mebibyte of this instance's memory, written so that it is truly taken.
+static void hoard(void) {
+    enum { MIB = 1 << 20, PAGE = 4096 };
+    volatile uint8_t *kept = gm_alloc(MIB);
+    for (uint32_t at = 0; at < MIB; at += PAGE) kept[at] = 1;
+}
+
 static void find_refused(const normalize *self, const gm_batch *batch, const gm_text *folded,
                          uint8_t *faults) {
     gm_text_column texts = gm_text_in(batch, self->text.from);
@@ -88,6 +95,9 @@ static void find_refused(const normalize *self, const gm_batch *batch, const gm_
         if (folded[row].len != 5 && folded[row].len != 6) continue;
         if (gm_text_is_null(texts, row)) continue;
         if (gm_text_is(folded[row], "raise")) gm_panic("asked to raise");
+        // A process ends by exit; a transform in C has none.
+        if (gm_text_is(folded[row], "leave")) gm_panic("asked to leave");
+        if (gm_text_is(folded[row], "hoard")) hoard();
         if (gm_text_is(folded[row], "reject")) faults[row] = REFUSED;
     }
 }

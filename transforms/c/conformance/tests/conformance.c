@@ -20,6 +20,9 @@ GM_TEST(texts_are_folded_by_bytes) {
 
 GM_TEST(a_text_may_ask_for_a_trap) {
     GM_EXPECT_TEXT(gm_run_failure(normalize("{}", "id:int64,text\n1,a\n2, RAISE\n")), "trap: asked to raise");
+    GM_EXPECT_TEXT(gm_run_failure(normalize("{}", "id:int64,text\n1,a\n2, Leave\n")), "trap: asked to leave");
+    GM_EXPECT_TEXT(gm_run_output(normalize("{}", "id:int64,text\n1,Hoard\n"), "records"),
+                   "id | text | text_state\n1 | hoard | 2\n");
 }
 
 GM_TEST(totals_of_more_than_38_digits_are_rejected) {

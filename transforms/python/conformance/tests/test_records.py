@@ -173,6 +173,9 @@ class RecordsTest(unittest.TestCase):
         self.assertEqual(run(Table.of(id=(Int64, [1, 2]), text=(Utf8, ["raised", "xraise"]))).rejects, [])
         with self.assertRaisesRegex(RuntimeError, "asked to raise"):
             run(Table.of(id=(Int64, [1, 2]), text=(Utf8, ["a", " RAISE "])))
+        with self.assertRaises(SystemExit):
+            run(Table.of(id=(Int64, [1]), text=(Utf8, ["Leave"])))
+        self.assertEqual(run(Table.of(id=(Int64, [1]), text=(Utf8, ["hoard"]))).rejects, [])
 
     def test_refusals(self) -> None:
         number = Table.of(id=(Int64, [1]))

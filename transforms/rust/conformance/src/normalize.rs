@@ -13,6 +13,11 @@ const DECIMAL: Decimal128 = Decimal128 { precision: 38, scale: SCALE as i8 };
 
 type Visits = List<Struct>;
 
+/// A mebibyte of this instance's memory, written so that it is truly taken.
+fn hoard() {
+    std::hint::black_box(Vec::leak(vec![1_u8; 1 << 20]));
+}
+
 #[derive(serde::Deserialize)]
 struct Config {
     #[serde(default = "one")]
@@ -186,6 +191,8 @@ impl Normalize {
             {
                 match trim(&lower[text.range(row)]) {
                     b"raise" => panic!("asked to raise"),
+                    b"leave" => std::process::exit(3),
+                    b"hoard" => hoard(),
                     b"reject" => return Some(Reject::new("refused", "the text asks to be refused").field("text")),
                     _ => {}
                 }

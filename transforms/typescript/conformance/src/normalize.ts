@@ -77,7 +77,13 @@ function weights(plan: Plan, records: Output): Part {
 }
 
 const RAISE = "raise";
+const LEAVE = "leave";
+const HOARD = "hoard";
 const REJECT = "reject";
+const MIB = 1 << 20;
+
+/** What rows that ask for it keep of the instance's memory. */
+const hoarded: Uint8Array[] = [];
 
 function texts(plan: Plan, records: Output): Part {
   const read = plan.read("text", utf8);
@@ -93,6 +99,9 @@ function texts(plan: Plan, records: Output): Part {
       if (size !== RAISE.length && size !== REJECT.length) continue;
       const text = folded.text(row);
       if (text === RAISE) throw new Error("asked to raise");
+      // There is no process that could end.
+      if (text === LEAVE) throw new Error("asked to leave");
+      if (text === HOARD) hoarded.push(new Uint8Array(MIB).fill(1));
       if (text !== REJECT) continue;
       refused.push({ row, code: "refused", field: "text", message: "the text asks to be refused" });
     }

@@ -108,9 +108,12 @@ test("the first rule that holds rejects a row", () => {
   assert.deepEqual(result.output().rows, 0);
 });
 
-test("a text that asks to raise", () => {
-  const failure = (error: Failure) => error.code === "exception" && error.message.includes("asked to raise");
-  assert.throws(() => normalized({ text: utf8 }, [{ text: " RAISE " }]), failure);
+test("texts that ask to raise, to leave and to hoard", () => {
+  for (const text of ["raise", "leave"]) {
+    const failure = (error: Failure) => error.code === "exception" && error.message.includes(`asked to ${text}`);
+    assert.throws(() => normalized({ text: utf8 }, [{ text: ` ${text.toUpperCase()} ` }]), failure);
+  }
+  assert.equal(normalized({ text: utf8 }, [{ text: "hoard" }]).output().rows, 1);
 });
 
 test("plans that fail", () => {
