@@ -32,6 +32,7 @@ test: components ## Build what the tests need and run all of them
 
 guests: components ## Build and test every language's SDK and transforms; print languages × cases with digests
 	tests/guests.sh test
+	tests/guests.sh rust $(CARGO) test $(TESTED)
 	$(CARGO) test $(TESTED) --test suite languages:: -- --nocapture
 
 components: setup # The transforms of all languages and the test guests

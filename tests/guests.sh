@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# The languages of guests but Rust, which Cargo builds and tests.
+# The languages of guests. Cargo builds and tests those in Rust among all else; here they are for `make guests` alone.
 #
 #   guests.sh setup                     installs what their toolchains lack, by guest-sdk/*/setup.sh
 #   guests.sh build GRISTMILL DIR       builds transforms/<language>/* into DIR/<language>/, and the reference into DIR/rust/
-#   guests.sh test                      runs the unit tests of every SDK and transform, natively
+#   guests.sh test                      runs the unit tests of every SDK and transform but those in Rust, natively
+#   guests.sh rust CARGO TEST...        the same for Rust, with the tests that this cargo command builds
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -54,9 +55,20 @@ unit_tests() {
     echo "unit tests of all languages pass"
 }
 
+# The command is the one for the whole workspace, for another selection of packages would build their dependencies again.
+rust_tests() {
+    "$@" --no-run --message-format=json 2>/dev/null |
+        sed -n '/\/\(guest-sdk\|transforms\)\/rust\/.*"test":true/s/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"executable":"\([^"]*\)".*/\1 \2/p' |
+        while read -r package tests; do
+            quietly env -C "$package" "$tests" --quiet </dev/null
+        done
+    echo "unit tests in Rust pass"
+}
+
 case ${1:-} in
 setup) setup ;;
 build) setup && build "$2" "$3" ;;
 test) unit_tests ;;
-*) sed -n '2,7s/^# \{0,1\}//p' "$0" && exit 2 ;;
+rust) rust_tests "${@:2}" ;;
+*) sed -n '2,8s/^# \{0,1\}//p' "$0" && exit 2 ;;
 esac
