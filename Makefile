@@ -57,7 +57,7 @@ docs: ## API documentation, with every link checked
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" $(CARGO) doc --no-deps --document-private-items --locked -p gristmill -p gristmill-core -p gristmill-guest
 
 fuzz: ## Ten minutes of malformed guest output against the column decoder (nightly toolchain, cargo-fuzz)
-	cd runner/fuzz && $(CARGO) +nightly fuzz run decode -- -max_total_time=600
+	cd runner/fuzz && RUSTC_WRAPPER=$$PWD/rustc.sh $(CARGO) +nightly fuzz run decode -- -max_total_time=600 -max_len=4096
 
 setup: ## Install what a fresh machine lacks: a C compiler and, where rustup has no wasm32 target, Debian's
 	@tests/setup.sh

@@ -69,6 +69,38 @@ fn a_component_is_planned_for_what_it_will_serve_and_stored_under_its_label() {
     gristmill(&workspace, &["transform", "show", "variant@9.9.9"]).expect(2);
 }
 
+/// Writes the case that `variant` is expected to shout.
+fn shouting_case(workspace: &Workspace, folder: &str) {
+    workspace.write(&format!("{folder}/shouts.in.jsonl"), "{\"id\":1,\"name\":\"ada\"}\n");
+    workspace.write(&format!("{folder}/shouts.out.jsonl"), "{\"id\":1,\"name\":\"ADA\"}\n");
+}
+
+#[test]
+fn a_component_whose_cases_fail_is_not_deployed() {
+    let workspace = workspace(&["a"]);
+    let components = || workspace.state::<i64>("SELECT count(*) FROM component");
+    let before = components();
+    workspace.variant("1.1.0", "u");
+    workspace.variant("1.2.0", "");
+    shouting_case(&workspace, "components/variant@1.2.0.cases");
+    let refused = deploy(&workspace, "components/variant@1.2.0.wasm", &[]).expect(2);
+    let found = problems(&refused);
+    assert_eq!(found.len(), 1, "{found:#?}");
+    for part in ["case `shouts` fails", "ADA", "ada"] {
+        assert!(found[0].contains(part), "{found:#?}");
+    }
+    assert_eq!(refused.result()["cases"][0]["passed"], false);
+    assert_eq!(components(), before, "nothing was stored");
+
+    // Cases that lie elsewhere; and none at all, which is said.
+    shouting_case(&workspace, "elsewhere");
+    let passed = deploy(&workspace, "components/variant@1.1.0.wasm", &["--cases", "elsewhere"]).expect(0).result();
+    assert_eq!((&passed["cases"][0]["name"], &passed["cases"][0]["passed"]), (&json!("shouts"), &json!(true)));
+    let none = deploy(&workspace, "components/variant@1.1.0.wasm", &[]).expect(0).result();
+    assert!(none["cases"].is_null() && none["notes"].to_string().contains("no cases"), "{none:#}");
+    deploy(&workspace, "components/variant@1.1.0.wasm", &["--cases", "nowhere"]).expect(2);
+}
+
 #[test]
 fn a_fresh_state_takes_a_component_too() {
     let workspace = Workspace::new();

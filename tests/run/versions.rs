@@ -96,6 +96,23 @@ fn of_two_publishers_one_is_told_which_version_it_lost_to() {
     assert_eq!((&decided["version"], &decided["before"]), (&json!(3), &json!(2)));
 }
 
+/// A run publishes too. Overtaken, it looks again, as if it had started a moment later.
+#[test]
+fn a_run_that_is_overtaken_looks_again() {
+    let workspace = workspace();
+    workspace.write("data/a.csv", lines(0..3, "a", 1));
+    gristmill(&workspace, &["publish", "pipeline.yaml"]).expect(0);
+    workspace.variant("1.2.0", "x");
+    workspace.write("other.yaml", pipeline("1.2.0"));
+    let args = ["run", "--once", "other.yaml", "--components", "components", "--json"];
+    let run = Process::suspended(&workspace, &args, "schema-freeze-after");
+    gristmill(&workspace, &["publish", "next.yaml"]).expect(0);
+    run.wake();
+    run.end().expect(0);
+    assert_eq!(workspace.state::<i64>("SELECT max(version) FROM task_version"), 3);
+    assert_eq!(workspace.state::<i64>("SELECT min(task_version) FROM batch"), 3, "nothing ran under the others");
+}
+
 /// Two at once, many times, with nobody held back: each version has one publisher, and whoever did not get one is told.
 #[test]
 fn racing_publishers_never_share_a_version() {

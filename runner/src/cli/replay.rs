@@ -197,7 +197,6 @@ async fn version(loader: &Loader, task: &TaskId, pins: PinChoice) -> Result<Opti
     Ok(Some(loader.version(task, number).await?))
 }
 
-#[expect(clippy::too_many_arguments, reason = "all of the verb's own choices")]
 async fn elsewhere(
     common: &Common,
     stores: Stores,

@@ -8,8 +8,9 @@ use super::watch::Watch;
 use crate::config::Pipeline;
 use crate::connect;
 use crate::drive::{self, LocalLease, Outcome, Progress, Run, RunError};
-use crate::publish::{self, History, Intent, Loader, Published};
+use crate::publish::{self, History, Intent, Loader, PublishError, Published};
 use crate::sink::Guarantee;
+use crate::store::StoreError;
 use crate::store::state::{EpochKind, TaskVersionRow};
 use gristmill_core::id::PartitionId;
 use gristmill_core::schema_change::State;
@@ -44,7 +45,7 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     let stores = Stores::if_any(common).await?;
     let known = stores.as_ref().map(|s| publish::Known { state: &s.state, content: &s.content });
     let host = setup::host(common, Some(&pipeline))?;
-    let checked = publish::check(&pipeline, &host, &components, known, scratch.path(), History::Same).await?;
+    let mut checked = publish::check(&pipeline, &host, &components, known, scratch.path(), History::Same).await?;
     let sink = connect::sink(&pipeline);
 
     // Opened again, now creating what is missing.
@@ -53,7 +54,16 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     let partition = PartitionId::whole();
     let lease = LocalLease::claim(&stores.state, &folders.locks(), &pipeline.task, &partition).await?;
     let (state, content) = (&stores.state, &stores.content);
-    let version = publish::publish(&pipeline, checked, state, content, Intent::Run, "published by a run").await?;
+    let version = loop {
+        match publish::publish(&pipeline, checked, state, content, Intent::Run, "published by a run").await {
+            // Somebody published since the pipeline was checked: it is checked again, as by a run that starts now.
+            Err(PublishError::Store(StoreError::Overtaken { .. })) => {
+                let known = Some(publish::Known { state, content });
+                checked = publish::check(&pipeline, &host, &components, known, scratch.path(), History::Same).await?;
+            }
+            published => break published?,
+        }
+    };
     let open = stores.state.open_schema_change(&pipeline.task).await?;
     let held = drive::is_held(&stores.state, &pipeline.task, version).await?;
     if let Some(open) = open.filter(|open| open.object.is_some() && !held && open.state != State::Detected) {

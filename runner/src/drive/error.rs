@@ -79,7 +79,7 @@ impl RunError {
             Self::Store(e) => match e {
                 StoreError::Fenced { .. } => Kind::Fenced,
                 StoreError::NoSpace { .. } | StoreError::Damaged { .. } | StoreError::Missing { .. } => Kind::Person,
-                StoreError::Refused { .. } => Kind::Person,
+                StoreError::Refused { .. } | StoreError::Overtaken { .. } => Kind::Person,
                 StoreError::Io { .. } => Kind::Transient,
             },
             Self::Source(e) => match e {
@@ -142,7 +142,8 @@ impl RunError {
             Self::Store(e) => match e {
                 StoreError::Damaged { hint, .. }
                 | StoreError::Missing { hint, .. }
-                | StoreError::Refused { hint, .. } => hint.clone(),
+                | StoreError::Refused { hint, .. }
+                | StoreError::Overtaken { hint, .. } => hint.clone(),
                 StoreError::NoSpace { .. } => "make room, then run again: it goes on from the last checkpoint".into(),
                 StoreError::Fenced { .. } => FENCED.into(),
                 StoreError::Io { .. } => "check the state and storage folders, then run again".into(),

@@ -92,7 +92,9 @@ impl Extraction {
                     };
                     match self.store(*page).await {
                         Ok(batch) => {
-                            place.map(|place| place.send(batch));
+                            if let Some(place) = place {
+                                place.send(batch);
+                            }
                         }
                         Err(e @ RunError::TooManyDeadLetters { .. }) => return Err(self.or_type_change(e).await?),
                         Err(e) => return Err(e),

@@ -21,6 +21,9 @@ pub enum StoreError {
     /// The request contradicts what is stored, such as a frozen schema or a label that has other bytes.
     #[error("{what}")]
     Refused { what: String, hint: String },
+    /// Another process published a version of the task since this one looked.
+    #[error("{what}")]
+    Overtaken { what: String, hint: String },
     #[error("{doing}: {source}")]
     Io { doing: String, transient: bool, source: Box<dyn StdError + Send + Sync> },
 }

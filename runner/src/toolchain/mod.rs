@@ -1,9 +1,10 @@
 //! Builds transforms into components: each language's compiler makes a WASM module, and [`component`] wraps it.
 //!
 //! A project is a folder with a `Cargo.toml` or a `transform.toml`. A built component lies in its folder as
-//! `<name>@<version>.wasm`, which is also how a pipeline names it. A language is a module here with one function.
+//! `<name>@<version>.wasm`, which is also how a pipeline names it, with its cases beside it. A language is a module here with one function.
 
 mod c;
+mod cases;
 mod component;
 mod go;
 mod project;
@@ -14,6 +15,7 @@ mod tools;
 mod typescript;
 mod zig;
 
+pub use cases::dir_name as cases_dir_name;
 pub use project::Language;
 pub use template::{NewProjectError, Template, new_project};
 
@@ -124,6 +126,7 @@ pub fn build(
         let component = module.into_component(&project.label())?;
         let imports = component::imports(&project.label(), &component)?;
         built.push(publish(project, imports, &component, out_dir)?);
+        cases::publish(project, out_dir)?;
     }
     Ok(built)
 }

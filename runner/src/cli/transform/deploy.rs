@@ -1,13 +1,16 @@
 //! `gristmill transform deploy`.
 
-use super::super::output::{Answer, Exit, Failure, grouped};
+use super::super::output::{Answer, Exit, Failure, counted, grouped};
 use super::super::setup::{self, Stores};
 use super::super::{Common, status::known_task};
+use crate::cases::{self, CasesError, Report};
+use crate::host::{Host, Stage};
 use crate::publish::{Candidate, Judgement, Loader, PlaceChoice, Uses, deploy, judge_candidate};
 use bytes::Bytes;
 use gristmill_core::id::TaskId;
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use tokio::task::block_in_place;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -25,12 +28,15 @@ pub struct Args {
     /// At this stage of the task: `normalize`, `map`, `migrate`, or `migrate:` and the schema that the link starts from
     #[arg(long, requires = "task", value_name = "STAGE")]
     stage: Option<PlaceChoice>,
+    /// Folder with the component's cases [default: those beside it]
+    #[arg(long, value_name = "DIR")]
+    cases: Option<PathBuf>,
     /// Do not plan for this task, such as when the component is for a schema that the task does not have yet
     #[arg(long, value_name = "TASK")]
     without: Vec<TaskId>,
 }
 
-/// Judges a component as a publication would, and stores it under its label if nothing is wrong.
+/// Judges a component by its cases and as a publication would, and stores it under its label if nothing is wrong.
 pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     let (name, version) = label(&args)?;
     let candidate = Candidate { name, version, bytes: read(&args.file)? };
@@ -48,16 +54,51 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
         uses.without.push(known_task(&known, task)?);
     }
     let loader = stores.as_ref().map(|stores| stores.loader(host.clone()));
-    let judgement = judge_candidate(&candidate, &host, loader.as_ref(), &uses).await?;
+    let mut judgement = judge_candidate(&candidate, &host, loader.as_ref(), &uses).await?;
+    let report = match args.cases.or_else(|| super::cases_beside(&args.file)) {
+        Some(dir) => run_cases(&candidate, &host, &dir, &mut judgement)?,
+        None => {
+            judgement.notes.push("it has no cases: none lie beside it, and --cases names none".into());
+            None
+        }
+    };
     if !judgement.problems.is_empty() {
-        return Err(refused(&candidate, &judgement));
+        return Err(refused(&candidate, &judgement, report.as_ref()));
     }
     // Opened again, now creating what is missing.
     drop((loader, stores));
     let stores = Stores::create(common).await?;
     let loader = Loader { host, state: stores.state, content: stores.content };
     deploy(&candidate, &loader).await?;
-    Ok(Answer::done(text(&candidate, &judgement), answer(&candidate, &judgement, true)))
+    Ok(Answer::done(
+        text(&candidate, &judgement, report.as_ref()),
+        answer(&candidate, &judgement, report.as_ref(), true),
+    ))
+}
+
+/// Runs the component's cases; those that fail are among what is wrong. None where it cannot even be loaded.
+fn run_cases(
+    candidate: &Candidate,
+    host: &Host,
+    dir: &Path,
+    judgement: &mut Judgement,
+) -> Result<Option<Report>, Failure> {
+    let report = match block_in_place(|| cases::run(host, &candidate.bytes, Stage::Normalize, dir)) {
+        Ok(report) => report,
+        // Said already.
+        Err(CasesError::Component(_)) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    for case in report.cases.iter().filter(|case| !case.outcome.passed()) {
+        let differences: String = case
+            .outcome
+            .differences
+            .iter()
+            .flat_map(|difference| difference.lines())
+            .fold(String::new(), |text, line| text + "\n        " + line);
+        judgement.problems.push(format!("case `{}` fails:{differences}", case.name));
+    }
+    Ok(Some(report))
 }
 
 fn label(args: &Args) -> Result<(String, String), Failure> {
@@ -83,20 +124,21 @@ fn read(path: &Path) -> Result<Bytes, Failure> {
     })
 }
 
-fn answer(candidate: &Candidate, judgement: &Judgement, stored: bool) -> serde_json::Value {
+fn answer(candidate: &Candidate, judgement: &Judgement, cases: Option<&Report>, stored: bool) -> serde_json::Value {
     json!({
         "label": candidate.label(),
         "digest": candidate.digest(),
         "bytes": candidate.bytes.len(),
         "compileMs": judgement.compiled_in.as_millis() as u64,
         "planned": judgement.planned,
+        "cases": cases.map(|report| report.json()["cases"].take()),
         "notes": judgement.notes,
         "problems": judgement.problems,
         "stored": stored,
     })
 }
 
-fn refused(candidate: &Candidate, judgement: &Judgement) -> Failure {
+fn refused(candidate: &Candidate, judgement: &Judgement, cases: Option<&Report>) -> Failure {
     let listed: String = judgement.problems.iter().map(|problem| format!("\n    {problem}")).collect();
     let failure = Failure::Message {
         exit: Exit::Configuration,
@@ -105,11 +147,12 @@ fn refused(candidate: &Candidate, judgement: &Judgement) -> Failure {
         hint: "put right what is listed and give the new bytes a new version; `--without TASK` leaves a task out"
             .into(),
     };
-    let answer = Answer { exit: Exit::Configuration, text: String::new(), json: answer(candidate, judgement, false) };
+    let answer =
+        Answer { exit: Exit::Configuration, text: String::new(), json: answer(candidate, judgement, cases, false) };
     Failure::WithAnswer { failure: Box::new(failure), answer }
 }
 
-fn text(candidate: &Candidate, judgement: &Judgement) -> String {
+fn text(candidate: &Candidate, judgement: &Judgement, cases: Option<&Report>) -> String {
     let mut text = format!(
         "{} is deployed\n\ndigest    {}\nsize      {} bytes\ncompiled  in {} ms\n",
         candidate.label(),
@@ -117,6 +160,10 @@ fn text(candidate: &Candidate, judgement: &Judgement) -> String {
         grouped(candidate.bytes.len() as u64),
         judgement.compiled_in.as_millis()
     );
+    if let Some(report) = cases {
+        let passing = counted(report.cases.len() as u64, "passes", "pass");
+        text += &format!("cases     {passing}\n");
+    }
     for use_ in &judgement.planned {
         text += &format!(
             "planned   for {} version {}, {} ({}): {}\n",

@@ -14,8 +14,9 @@ use super::Common;
 use super::output::{Answer, Exit, Failure};
 use super::setup::Stores;
 use crate::host::{ComponentError, Stage};
+use crate::toolchain::cases_dir_name;
 use clap::Subcommand;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use tokio::task::block_in_place;
 
 #[derive(Debug, Subcommand)]
@@ -23,7 +24,7 @@ pub enum Verb {
     /// Start a project that builds and passes its tests
     #[command(after_help = "Example:\n  gristmill transform new web-log --lang go --stage normalize")]
     New(new::Args),
-    /// Build transforms into components, name@version.wasm
+    /// Build transforms into components, name@version.wasm, with their cases beside them
     #[command(after_help = "Example:\n  gristmill transform build orders-clean --out components")]
     Build(build::Args),
     /// Run a transform's cases through the host and compare with what is expected
@@ -44,7 +45,8 @@ pub enum Verb {
                             gristmill transform bench components/identity@0.1.0.wasm --columns \"id: int64, name: utf8\""
     )]
     Bench(bench::Args),
-    /// Judge a component as a publication would, and store it under its label: what is wrong is listed, and nothing is stored
+    /// Judge a component by its cases and as a publication would, and store it under its label: what is wrong is listed, and
+    /// nothing is stored
     #[command(
         after_help = "Examples:\n  gristmill transform deploy components/flights-map@1.2.0.wasm\n  gristmill transform deploy map.wasm --name flights-map --version 1.2.0 --task flights --stage map"
     )]
@@ -87,6 +89,13 @@ fn stage_of(text: &str) -> Result<Stage, String> {
     let stages = [Stage::Normalize, Stage::Migrate, Stage::Map];
     let found = stages.into_iter().find(|stage| stage.as_str() == text);
     found.ok_or_else(|| "the stages are normalize, migrate and map".to_owned())
+}
+
+/// The cases of a component's file: those that its build put beside it, or a folder `cases`.
+fn cases_beside(component: &Path) -> Option<PathBuf> {
+    let own = component.file_stem().and_then(|stem| stem.to_str()).map(cases_dir_name);
+    let names = own.into_iter().chain(["cases".into()]);
+    names.map(|name| component.with_file_name(name)).find(|dir| dir.is_dir())
 }
 
 /// Reads a component's file.

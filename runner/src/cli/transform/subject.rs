@@ -22,7 +22,7 @@ pub struct SubjectArgs {
     /// The stage's configuration, one JSON object; with columns
     #[arg(long, value_name = "JSON", default_value = "{}")]
     config: String,
-    /// Folder with cases, whose dictionaries are used [default: cases/ beside the component]
+    /// Folder with cases, whose dictionaries are used [default: those beside the component]
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
 }
@@ -45,12 +45,8 @@ pub struct Subjects {
 
 impl Subjects {
     pub fn of(args: &SubjectArgs, component: &Path) -> Result<Self, Failure> {
-        let beside = component.parent().unwrap_or(Path::new("")).join("cases");
-        let folder = match &args.cases {
-            Some(dir) => Some(Folder::open(dir, args.stage)?),
-            None if beside.is_dir() => Some(Folder::open(&beside, args.stage)?),
-            None => None,
-        };
+        let dir = args.cases.clone().or_else(|| super::cases_beside(component));
+        let folder = dir.map(|dir| Folder::open(&dir, args.stage)).transpose()?;
         let columns = match (&args.columns, &args.schema) {
             (Some(text), _) => Some(cases::parse_columns(text).map_err(|what| {
                 Failure::usage(format!("--columns: {what}"), "for example \"id: int64 not null, name: utf8\"")

@@ -6,14 +6,14 @@ use super::build::{Target, projects};
 use super::stage_of;
 use crate::cases::{self, CasesError};
 use crate::host::Stage;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A project, which is built first, or a component
     #[arg(value_name = "DIR|FILE")]
     transform: PathBuf,
-    /// Folder with the cases [default: cases/ in the project, or beside the component]
+    /// Folder with the cases [default: cases/ in the project, those beside the component]
     #[arg(long, value_name = "DIR")]
     cases: Option<PathBuf>,
     /// What cases are for that state no stage: normalize, migrate or map
@@ -32,12 +32,12 @@ pub fn test(common: &Common, args: Args) -> Result<Answer, Failure> {
         true => {
             let mut built = projects(std::slice::from_ref(&args.transform), &args.target, built.path())?;
             let component = built.pop().ok_or_else(|| Failure::usage("nothing was built", "see the messages above"))?;
-            (component.path, args.transform.clone())
+            (component.path, Some(args.transform.join("cases")))
         }
-        false => (args.transform.clone(), args.transform.parent().unwrap_or(Path::new("")).to_owned()),
+        false => (args.transform.clone(), super::cases_beside(&args.transform)),
     };
     let component = super::read(&file)?;
-    let dir = args.cases.unwrap_or_else(|| beside.join("cases"));
+    let dir = args.cases.or(beside).unwrap_or_else(|| file.with_file_name("cases"));
     let host = setup::host(common, None)?;
     let run = if args.update { cases::update } else { cases::run };
     let report = run(&host, &component, args.stage, &dir)?;

@@ -244,7 +244,7 @@ impl StateStore {
             }
             if base.0 != Some(latest) {
                 let at = crate::store::shown_time(Micros(int(&row, "published_at")?));
-                return Err(StoreError::Refused {
+                return Err(StoreError::Overtaken {
                     what: format!(
                         "version {latest} of task `{}` was published meanwhile ({}, {at}), and this one is lost to it",
                         new.task_id,
