@@ -2,6 +2,7 @@
 
 use super::super::output::{Answer, Failure, grouped, table};
 use super::super::{Common, setup};
+use super::build::{Target, component_of};
 use super::subject::{Subject, SubjectArgs, Subjects};
 use crate::cases::generate::{Generate, rows};
 use crate::cases::{Case, Rows, rows_of};
@@ -15,10 +16,13 @@ use std::time::{Duration, Instant};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A component
-    file: PathBuf,
+    /// A project, which is built first, or a component
+    #[arg(value_name = "DIR|FILE")]
+    transform: PathBuf,
     #[command(flatten)]
     subject: SubjectArgs,
+    #[command(flatten)]
+    target: Target,
     /// Only this case
     #[arg(long, value_name = "NAME")]
     case: Option<String>,
@@ -50,8 +54,10 @@ struct Figures {
 }
 
 pub fn bench(common: &Common, args: &Args) -> Result<Answer, Failure> {
-    let bytes = super::read(&args.file)?;
-    let subjects = Subjects::of(&args.subject, &args.file)?;
+    let built = tempfile::tempdir().map_err(|e| super::cannot("make a temporary folder", &e))?;
+    let file = component_of(&args.transform, &args.target, built.path())?;
+    let bytes = super::read(&file)?;
+    let subjects = Subjects::of(&args.subject, &file)?;
     let loads = loads(args, subjects_of(args, &subjects)?)?;
     let host = setup::host(common, None)?;
     let component = host.load(&bytes).map_err(super::refused)?;

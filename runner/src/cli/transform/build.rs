@@ -45,6 +45,15 @@ pub fn projects(projects: &[PathBuf], target: &Target, out: &Path) -> Result<Vec
     Ok(toolchain::build(&projects, &target.target, out)?)
 }
 
+/// The file of what a command names: a component, or a project, which is built into a folder for the time being.
+pub fn component_of(named: &Path, target: &Target, scratch: &Path) -> Result<PathBuf, Failure> {
+    if !named.is_dir() {
+        return Ok(named.to_owned());
+    }
+    let built = projects(&[named.to_owned()], target, scratch)?.pop();
+    built.map(|component| component.path).ok_or_else(|| Failure::usage("nothing was built", "see the messages above"))
+}
+
 fn json_of(component: &BuiltComponent) -> serde_json::Value {
     json!({
         "label": component.label,

@@ -2,6 +2,7 @@
 
 use super::super::output::{Answer, Failure, grouped, table};
 use super::super::{Common, setup};
+use super::build::{Target, component_of};
 use super::subject::{Subject, SubjectArgs, Subjects};
 use crate::cases::{Case, rows_of};
 use crate::host::{Dictionaries, Host, HostLimits, PlanError, PlannedStage, Stage, measure};
@@ -14,15 +15,20 @@ use std::time::{Duration, Instant};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A component
-    file: PathBuf,
+    /// A project, which is built first, or a component
+    #[arg(value_name = "DIR|FILE")]
+    transform: PathBuf,
     #[command(flatten)]
     subject: SubjectArgs,
+    #[command(flatten)]
+    target: Target,
 }
 
 pub fn inspect(common: &Common, args: &Args) -> Result<Answer, Failure> {
-    let bytes = super::read(&args.file)?;
-    let subjects = Subjects::of(&args.subject, &args.file)?;
+    let built = tempfile::tempdir().map_err(|e| super::cannot("make a temporary folder", &e))?;
+    let file = component_of(&args.transform, &args.target, built.path())?;
+    let bytes = super::read(&file)?;
+    let subjects = Subjects::of(&args.subject, &file)?;
     // Compiled anew in a cache of its own, so that the time is that of a first deployment.
     let cache = tempfile::tempdir().map_err(|e| super::cannot("make a temporary folder", &e))?;
     let fresh = || Host::new(cache.path(), HostLimits::default()).map_err(|e| super::cannot("start the engine", &e));
@@ -65,7 +71,8 @@ pub fn inspect(common: &Common, args: &Args) -> Result<Answer, Failure> {
             Ok(_) => "served".to_owned(),
             Err(PlanError::Refused { code, .. }) if code == "wrong-stage" => "not served".to_owned(),
             Err(PlanError::Refused { code, message, .. }) => {
-                format!("served; of these columns it says {code}: {message}")
+                let of = if subjects.stated.is_some() { "of these columns" } else { "without columns" };
+                format!("served; {of} it says {code}: {message}")
             }
             Err(e) => e.to_string(),
         };

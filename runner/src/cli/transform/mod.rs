@@ -35,15 +35,12 @@ pub enum Verb {
     )]
     Test(test::Args),
     /// Show what a component is: contract, imports, stages, plans, what starting it costs
-    #[command(
-        after_help = "Example:\n  gristmill transform inspect components/orders-clean@0.1.0.wasm --columns \"price: utf8\""
-    )]
+    #[command(after_help = "Examples:\n  gristmill transform inspect orders-clean\n  \
+                            gristmill transform inspect components/orders-clean@0.1.0.wasm --columns \"price: utf8\"")]
     Inspect(inspect::Args),
     /// Measure how many rows a component transforms in a second, on generated rows or those of its cases
-    #[command(
-        after_help = "Examples:\n  gristmill transform bench components/orders-clean@0.1.0.wasm --cases orders-clean/cases\n  \
-                            gristmill transform bench components/identity@0.1.0.wasm --columns \"id: int64, name: utf8\""
-    )]
+    #[command(after_help = "Examples:\n  gristmill transform bench orders-clean\n  \
+                            gristmill transform bench components/identity@0.1.0.wasm --columns \"id: int64, name: utf8\"")]
     Bench(bench::Args),
     /// Judge a component by its cases and as a publication would, and store it under its label: what is wrong is listed, and
     /// nothing is stored

@@ -2,7 +2,7 @@
 
 use super::super::output::{Answer, Exit, Failure};
 use super::super::{Common, setup};
-use super::build::{Target, projects};
+use super::build::{Target, component_of};
 use super::stage_of;
 use crate::cases::{self, CasesError};
 use crate::host::Stage;
@@ -28,16 +28,19 @@ pub struct Args {
 
 pub fn test(common: &Common, args: Args) -> Result<Answer, Failure> {
     let built = tempfile::tempdir().map_err(|e| super::cannot("make a temporary folder", &e))?;
-    let (file, beside) = match args.transform.is_dir() {
-        true => {
-            let mut built = projects(std::slice::from_ref(&args.transform), &args.target, built.path())?;
-            let component = built.pop().ok_or_else(|| Failure::usage("nothing was built", "see the messages above"))?;
-            (component.path, Some(args.transform.join("cases")))
-        }
-        false => (args.transform.clone(), super::cases_beside(&args.transform)),
-    };
+    let file = component_of(&args.transform, &args.target, built.path())?;
     let component = super::read(&file)?;
-    let dir = args.cases.or(beside).unwrap_or_else(|| file.with_file_name("cases"));
+    // Those of a project are its own, and not the copies beside what was built: they may be updated.
+    let beside = match args.transform.is_dir() {
+        true => Some(args.transform.join("cases")),
+        false => super::cases_beside(&file),
+    };
+    let dir = args.cases.or(beside).ok_or_else(|| {
+        Failure::usage(
+            format!("no cases lie beside {}", file.display()),
+            "build it with `gristmill transform build`, which puts them there, or name their folder with --cases",
+        )
+    })?;
     let host = setup::host(common, None)?;
     let run = if args.update { cases::update } else { cases::run };
     let report = run(&host, &component, args.stage, &dir)?;
