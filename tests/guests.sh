@@ -57,11 +57,12 @@ unit_tests() {
 
 # The command is the one for the whole workspace, for another selection of packages would build their dependencies again.
 rust_tests() {
-    "$@" --no-run --message-format=json 2>/dev/null |
-        sed -n '/\/\(guest-sdk\|transforms\)\/rust\/.*"test":true/s/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"executable":"\([^"]*\)".*/\1 \2/p' |
-        while read -r package tests; do
-            quietly env -C "$package" "$tests" --quiet </dev/null
-        done
+    local found
+    found=$("$@" --no-run --message-format=json 2>/dev/null |
+        sed -n '/\/\(guest-sdk\|transforms\)\/rust\/.*"test":true/s/.*"manifest_path":"\([^"]*\)\/Cargo.toml".*"executable":"\([^"]*\)".*/\1 \2/p')
+    while read -r package tests; do
+        quietly env -C "$package" "$tests" --quiet </dev/null
+    done <<<"${found:?cargo built no tests in Rust}"
     echo "unit tests in Rust pass"
 }
 
