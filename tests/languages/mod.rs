@@ -1,6 +1,7 @@
 //! Every language: the conformance transform with the same digests, exceptions, exits and leaks, the cases of all transforms,
 //! toolchains that are not there. `make guests` builds what this needs and prints the table.
 
+mod cases_in_files;
 mod leaks;
 
 use crate::harness::{Workspace, components, root};

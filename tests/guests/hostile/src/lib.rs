@@ -126,6 +126,8 @@ pub enum Behaviour {
     HugeMessages,
     /// A failure whose message has 10 MB.
     HugeFailure,
+    /// The same of an exception.
+    HugeException,
     /// The result is a failure.
     Failure,
     /// A failure where a value is `poison`.
@@ -228,6 +230,7 @@ pub fn process(setup: raw::Setup, batch: raw::Batch) -> Result<raw::Processed, r
         B::Failure => return Err(failure("told-to-fail", "the configuration says so")),
         B::FailureOnPoison if !poison.is_empty() => return Err(failure("told-to-fail", "a row says so")),
         B::HugeFailure => return Err(failure("told-to-fail", "x".repeat(10_000_000))),
+        B::HugeException => return Err(failure("exception", "x".repeat(10_000_000))),
         _ => {}
     }
 
