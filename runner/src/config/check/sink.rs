@@ -135,6 +135,11 @@ impl Checker<'_> {
             self.refuse(name.span, message, hint);
             return false;
         }
+        if let Some(suffix) = reserved_suffix(&lower) {
+            let message = format!("the table `{shown}` would collide with those of rebuilds: `…{suffix}` is reserved");
+            self.refuse(name.span, message, "choose another name");
+            return false;
+        }
         let path_like = folder && (name.value.contains(['/', '\\']) || matches!(name.value.as_str(), "." | ".."));
         let plain = (1..=TABLE_NAME_MAX_BYTES).contains(&name.value.len()) && !name.value.chars().any(char::is_control);
         if path_like || !plain {
@@ -144,6 +149,17 @@ impl Checker<'_> {
             return false;
         }
         true
+    }
+}
+
+/// How rebuilds name the tables that they build beside others, and those that they keep.
+fn reserved_suffix(table: &str) -> Option<&'static str> {
+    let epoch = table
+        .rsplit_once("__epoch_")
+        .is_some_and(|(_, number)| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
+    match epoch {
+        true => Some("__epoch_N"),
+        false => table.ends_with("__previous").then_some("__previous"),
     }
 }
 
