@@ -7,6 +7,7 @@ mod deploy;
 mod examples;
 mod gc;
 mod guests;
+mod handovers;
 mod lifecycle;
 mod object_store;
 pub mod orders;

@@ -6,6 +6,7 @@ use super::output::{Answer, Exit, Failure, grouped};
 use super::setup::{self, Folders, Stores};
 use super::status::known_task;
 use crate::connect;
+use crate::drive::handover;
 use crate::drive::replay::{self, Anew, Bound, Elsewhere, PinChoice, Rewritten, Scope, check_chains};
 use crate::drive::{Destination, LocalLease, MapperCache, Progress, RunError, Summary};
 use crate::publish::Loader;
@@ -260,7 +261,7 @@ async fn anew(
     let pipeline = loader.pipeline(&version)?;
     let sink = connect::sink(&pipeline).map_err(|error| Failure::from(RunError::Sink { error, batch: None }))?;
     let locks = Folders::of(common).locks();
-    let lease = LocalLease::claim(&stores.state, &locks, &task, &partition).await?;
+    let (lease, _wish) = handover::claim_from_run(&stores.state, &locks, &task, &partition).await?;
     let is_rebuild = match running.as_ref().filter(|_| resume) {
         Some(running) => running.kind == EpochKind::Rebuild,
         None => scope.is_whole(),

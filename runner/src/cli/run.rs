@@ -7,17 +7,20 @@ use super::setup::{self, Folders, Stores};
 use super::watch::Watch;
 use crate::config::Pipeline;
 use crate::connect;
-use crate::drive::{self, LocalLease, Outcome, Progress, Run, RunError};
-use crate::publish::{self, History, Intent, Loader, PublishError, Published};
+use crate::drive::handover::Offer;
+use crate::drive::{self, LocalLease, Outcome, Progress, Run, RunError, Summary};
+use crate::host::Host;
+use crate::publish::{self, Checked, ComponentFolders, History, Intent, Loader, PublishError, Published};
 use crate::sink::Guarantee;
 use crate::store::StoreError;
 use crate::store::state::{EpochKind, TaskVersionRow};
-use gristmill_core::id::PartitionId;
+use gristmill_core::id::{PartitionId, TaskVersion};
 use gristmill_core::schema_change::State;
 use serde_json::json;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -34,9 +37,49 @@ pub struct Args {
     count: bool,
 }
 
-/// Publishes the pipeline if it changed, then runs it.
+/// Publishes the pipeline if it changed, then runs it. A run that goes on hands the task over to whoever rebuilds its target, and
+/// begins again afterwards.
 pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
+    let (stop, started) = (stop_signal(), Instant::now());
     let pipeline = setup::load(&args.pipeline)?;
+    let mut total = Summary::default();
+    let mut begins = true;
+    loop {
+        let leg = leg(common, &args, pipeline.clone(), std::mem::take(&mut begins), &stop).await?;
+        let Leg { outcome, guarantee, offer } = leg;
+        total.add(outcome.summary);
+        let handed_over = offer.filter(|offer| offer.is_taken() && !*stop.borrow());
+        // What waits for the rebuild is no reason to end.
+        match (handed_over, outcome.ended) {
+            (Some(offer), Ok(()) | Err(RunError::SchemaOpen { .. })) => {
+                let mut stop = stop.clone();
+                tokio::select! {
+                    () = offer.returned() => {}
+                    _ = stop.wait_for(|stop| *stop) => return answer(total, Ok(()), started.elapsed(), guarantee),
+                }
+                tracing::info!("the rebuild is done, or was given up: going on");
+            }
+            (_, ended) => return answer(total, ended, started.elapsed(), guarantee),
+        }
+    }
+}
+
+/// A run until it ended, or handed its task over.
+struct Leg {
+    outcome: Outcome,
+    guarantee: Guarantee,
+    /// Of a run that goes on.
+    offer: Option<Offer>,
+}
+
+/// The first leg publishes the file; a later one goes on with the version in force, which may be another by then.
+async fn leg(
+    common: &Common,
+    args: &Args,
+    pipeline: Pipeline,
+    begins: bool,
+    stop: &watch::Receiver<bool>,
+) -> Result<Leg, Failure> {
     let folders = Folders::of(common);
     let components = setup::component_folders(common, &pipeline);
 
@@ -45,7 +88,10 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     let stores = Stores::if_any(common).await?;
     let known = stores.as_ref().map(|s| publish::Known { state: &s.state, content: &s.content });
     let host = setup::host(common, Some(&pipeline))?;
-    let mut checked = publish::check(&pipeline, &host, &components, known, scratch.path(), History::Same).await?;
+    let checked = match begins {
+        true => Some(publish::check(&pipeline, &host, &components, known, scratch.path(), History::Same).await?),
+        false => None,
+    };
     let sink = connect::sink(&pipeline);
 
     // Opened again, now creating what is missing.
@@ -53,16 +99,13 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     let stores = Stores::create(common).await?;
     let partition = PartitionId::whole();
     let lease = LocalLease::claim(&stores.state, &folders.locks(), &pipeline.task, &partition).await?;
-    let (state, content) = (&stores.state, &stores.content);
-    let version = loop {
-        match publish::publish(&pipeline, checked, state, content, Intent::Run, "published by a run").await {
-            // Somebody published since the pipeline was checked: it is checked again, as by a run that starts now.
-            Err(PublishError::Store(StoreError::Overtaken { .. })) => {
-                let known = Some(publish::Known { state, content });
-                checked = publish::check(&pipeline, &host, &components, known, scratch.path(), History::Same).await?;
-            }
-            published => break published?,
-        }
+    let version = match checked {
+        Some(checked) => publish_file(&pipeline, checked, &stores, &host, &components, scratch.path()).await?,
+        None => stores
+            .state
+            .latest_version(&pipeline.task)
+            .await?
+            .ok_or_else(|| Failure::usage("the task has no version any more", "see `gristmill tasks list`"))?,
     };
     let open = stores.state.open_schema_change(&pipeline.task).await?;
     let held = drive::is_held(&stores.state, &pipeline.task, version).await?;
@@ -91,7 +134,7 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
         });
     }
     let loader = stores.loader(host);
-    if args.watch {
+    if begins && args.watch {
         let path = args.pipeline.clone();
         Watch { path, folders: components, loader: loader.clone(), spool: folders.spool() }.start(pipeline.clone());
     }
@@ -107,6 +150,7 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
     let sink = sink.map_err(|error| RunError::Sink { error, batch: None })?;
     let guarantee = sink.guarantee();
     let progress = Arc::new(Progress::default());
+    let offer = (!args.once).then(|| Offer::new(&folders.locks(), &published.task_id, &partition, stop.clone()));
     let run = Run {
         published: Arc::new(published),
         loader,
@@ -117,14 +161,35 @@ pub async fn run(common: &Common, args: Args) -> Result<Answer, Failure> {
         held,
         once: args.once,
         count: args.count,
-        stop: stop_signal(),
+        stop: offer.as_ref().map_or_else(|| stop.clone(), Offer::stop),
         progress: progress.clone(),
     };
-    let started = Instant::now();
     let shown = show_progress(common, progress);
     let outcome = drive::run(run, sink).await;
     shown.finish();
-    answer(outcome, started.elapsed(), guarantee)
+    Ok(Leg { outcome, guarantee, offer })
+}
+
+/// Publishes the run's own file, unless a later version of it is in force.
+async fn publish_file(
+    pipeline: &Pipeline,
+    mut checked: Checked,
+    stores: &Stores,
+    host: &Host,
+    components: &ComponentFolders,
+    scratch: &Path,
+) -> Result<TaskVersion, PublishError> {
+    let (state, content) = (&stores.state, &stores.content);
+    loop {
+        match publish::publish(pipeline, checked, state, content, Intent::Run, "published by a run").await {
+            // Somebody published since the pipeline was checked: it is checked again, as by a run that starts now.
+            Err(PublishError::Store(StoreError::Overtaken { .. })) => {
+                let known = Some(publish::Known { state, content });
+                checked = publish::check(pipeline, host, components, known, scratch, History::Same).await?;
+            }
+            published => return published,
+        }
+    }
 }
 
 /// The pipeline of the version in force: the file's, unless that is an older version. Then the text that was published is
@@ -146,8 +211,12 @@ fn scratch(folders: &Folders) -> Result<tempfile::TempDir, Failure> {
     made.map_err(|e| Failure::usage(format!("cannot make a scratch folder: {e}"), "check --state and TMPDIR"))
 }
 
-fn answer(outcome: Outcome, took: Duration, guarantee: Guarantee) -> Result<Answer, Failure> {
-    let Outcome { summary, ended } = outcome;
+fn answer(
+    summary: Summary,
+    ended: Result<(), RunError>,
+    took: Duration,
+    guarantee: Guarantee,
+) -> Result<Answer, Failure> {
     let rate = (summary.records_read as f64 / took.as_secs_f64().max(1e-9)) as u64;
     let text = summary_text(&summary, took, rate);
     let json = json!({

@@ -7,6 +7,7 @@ use super::setup::{self, Folders, Stores};
 use super::status::known_task;
 use crate::config::Pipeline;
 use crate::connect;
+use crate::drive::handover::{self, Wish};
 use crate::drive::mapping::MapError;
 use crate::drive::replay::{self, Anew, Scope};
 use crate::drive::{Destination, LocalLease, MapperCache, Progress, RunError, time};
@@ -407,8 +408,10 @@ async fn resume(common: &Common, stores: Stores, task: TaskId) -> Result<Answer,
         ));
     }
     let pipeline = planned_pipeline(&plan, change.id)?;
+    // A run that has handed the task over goes on when this is done.
+    let mut wish = None;
     let (version, text) = match (plan.rebuild, change.task_version) {
-        (true, Some(version)) => (version, rebuild(common, &stores, &pipeline, version).await?),
+        (true, Some(version)) => (version, rebuild(common, &stores, &pipeline, version, &mut wish).await?),
         _ => {
             let scratch = scratch()?;
             let host = setup::host(common, Some(&pipeline))?;
@@ -424,6 +427,7 @@ async fn resume(common: &Common, stores: Stores, task: TaskId) -> Result<Answer,
     };
     let recorded = Recorded { plan: None, task_version: Some(version) };
     let state = stores.state.record_schema_event(change.id, Event::Resumed, recorded).await?;
+    drop(wish);
     let text = format!("{text}schema change {} is {state}: version {version} is in force\n", change.id);
     Ok(Answer::done(
         text,
@@ -437,6 +441,7 @@ async fn rebuild(
     stores: &Stores,
     pipeline: &Pipeline,
     version: TaskVersion,
+    wish: &mut Option<Wish>,
 ) -> Result<String, Failure> {
     let (task, partition) = (&pipeline.task, PartitionId::whole());
     let loader = stores.loader(setup::host(common, Some(pipeline))?);
@@ -447,7 +452,8 @@ async fn rebuild(
         return Ok(String::new());
     }
     let locks = Folders::of(common).locks();
-    let lease = LocalLease::claim(&stores.state, &locks, task, &partition).await?;
+    let (lease, from_run) = handover::claim_from_run(&stores.state, &locks, task, &partition).await?;
+    *wish = from_run;
     // What is replayed there meanwhile would be lost with the old tables.
     let letters = Some(LocalLease::claim(&stores.state, &locks, task, &PartitionId::dead_letters()).await?);
     let sink = connect::sink(pipeline).map_err(|error| Failure::from(RunError::Sink { error, batch: None }))?;

@@ -180,7 +180,7 @@ impl RunError {
                 "see `gristmill schema show {id}`; then change the pipeline and plan it with `gristmill schema plan`, or put the source right and dismiss the change with `gristmill schema dismiss {id}`"
             ),
             Self::SchemaOpen { hint, .. } => hint.clone(),
-            Self::LeaseHeld { .. } => "stop the other process first; its lease ends with it".into(),
+            Self::LeaseHeld { .. } => "stop the other process first; its lease ends with it (a run without --once hands over to a rebuild by itself)".into(),
             Self::TargetBehind { .. } => {
                 "the target was restored from an older copy, emptied or replaced: bring it back, or fill a new target from the \
                  source with a new --state folder"

@@ -10,6 +10,7 @@ pub mod dead_letters;
 mod deliver;
 mod error;
 mod extract;
+pub mod handover;
 mod lease;
 mod map;
 pub mod mapping;

@@ -56,7 +56,37 @@ pub struct OutputTotals {
     pub conflicts: u64,
 }
 
+impl OutputTotals {
+    fn add(&mut self, other: Self) {
+        let Self { rows, inserted, updated, deleted, unchanged, stale, conflicts } = other;
+        self.rows += rows;
+        self.inserted += inserted;
+        self.updated += updated;
+        self.deleted += deleted;
+        self.unchanged += unchanged;
+        self.stale += stale;
+        self.conflicts += conflicts;
+    }
+}
+
 impl Summary {
+    /// Adds what the same process did afterwards.
+    pub fn add(&mut self, later: Self) {
+        self.records_read += later.records_read;
+        self.batches_stored += later.batches_stored;
+        self.batches_redelivered += later.batches_redelivered;
+        self.receipts += later.receipts;
+        for (class, n) in later.dead_letters {
+            *self.dead_letters.entry(class).or_default() += n;
+        }
+        for (output, totals) in later.outputs {
+            self.outputs.entry(output).or_default().add(totals);
+        }
+        self.target_records = later.target_records.or(self.target_records.take());
+        self.last_batch = later.last_batch.or(self.last_batch);
+        self.interrupted = later.interrupted;
+    }
+
     pub(super) fn count_extracted(&mut self, extracted: &super::extract::Extracted) {
         self.records_read += extracted.records_read;
         self.batches_stored += extracted.batches_stored;

@@ -1,6 +1,6 @@
 //! `gristmill transform build`.
 
-use super::super::output::{Answer, Exit, Failure, table};
+use super::super::output::{Answer, Exit, Failure, grouped, table};
 use crate::toolchain::{self, BuiltComponent, ToolchainError};
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub fn build(args: &Args) -> Result<Answer, Failure> {
             [] => "no imports".to_owned(),
             imports => format!("imports {}", imports.join(", ")),
         };
-        let size = format!("{} bytes", component.size_bytes);
+        let size = format!("{} bytes", grouped(component.size_bytes));
         let path = component.path.display().to_string();
         rows.push(vec![component.label.clone(), size, component.digest.to_string(), imports, path]);
     }
