@@ -1,7 +1,7 @@
 //! Stored batches, mapped again.
 //!
-//! * [`verify`]: with the code of their manifests, compared with the receipts; nothing is written.
-//! * [`elsewhere`]: into another target, under their own ids; the state is left as it is.
+//! * [`verify()`]: with the code of their manifests, compared with the receipts; nothing is written.
+//! * [`elsewhere()`]: into another target, under their own ids; the state is left as it is.
 //! * [`anew`]: with the code of a task version, as batches of a new epoch in the task's own target. A *rebuild* maps all of a
 //!   history into tables beside those in use, which then take their place; a *repair* maps a part of it in place.
 //!
