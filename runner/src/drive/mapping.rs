@@ -44,6 +44,16 @@ pub struct Mapped {
     pub messages: Vec<String>,
 }
 
+/// What the stage returned, before anything is taken out.
+struct Staged {
+    /// By output, with the rows of the batch that they come from.
+    rows: Vec<StageRows>,
+    versions: Vec<BinaryArray>,
+    digest: Digest,
+    dead_letters: Vec<DeadLetter>,
+    messages: Vec<String>,
+}
+
 /// Why a batch could not be mapped.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
@@ -56,6 +66,29 @@ pub enum MapError {
 impl Mapper {
     /// Maps the records of one batch.
     pub fn run(&self, records: &ChangeRecords) -> Result<Mapped, MapError> {
+        let Staged { rows, versions, digest, mut dead_letters, messages } = self.stage(records)?;
+        let mut outputs = Vec::with_capacity(rows.len());
+        for ((schema, rows), versions) in self.outputs.iter().zip(rows).zip(versions) {
+            let output = MappedOutput {
+                name: schema.name.clone(),
+                hashes: row_hashes(&rows.rows),
+                source_rows: rows.source_rows(),
+                operations: rows.operations,
+                rows: rows.rows,
+                versions,
+            };
+            outputs.push(with_keys(schema, output, &mut dead_letters)?);
+        }
+        Ok(Mapped { outputs, digest, dead_letters, messages })
+    }
+
+    /// The digest of what one batch maps to: [`Mapped::digest`] without what only a sink needs.
+    pub fn digest(&self, records: &ChangeRecords) -> Result<Digest, MapError> {
+        self.stage(records).map(|staged| staged.digest)
+    }
+
+    /// Migrations and stage, with the digest of what they return.
+    fn stage(&self, records: &ChangeRecords) -> Result<Staged, MapError> {
         let mut dead_letters = Vec::new();
         let mut messages = Vec::new();
         let migrated = self.migrate(records, &mut dead_letters, &mut messages)?;
@@ -81,24 +114,9 @@ impl Mapper {
                 rows.selection = Selection::Rows(take(origin, &rows.source_rows(), None)?.as_primitive().clone());
             }
         }
-
-        let mut outputs = Vec::with_capacity(staged.len());
-        for ((schema, rows), versions) in self.outputs.iter().zip(staged).zip(versions) {
-            let output = MappedOutput {
-                name: schema.name.clone(),
-                hashes: row_hashes(&rows.rows),
-                source_rows: rows.source_rows(),
-                operations: rows.operations,
-                rows: rows.rows,
-                versions,
-            };
-            outputs.push(with_keys(schema, output, &mut dead_letters)?);
-        }
-        Ok(Mapped { outputs, digest, dead_letters, messages })
+        Ok(Staged { rows: staged, versions, digest, dead_letters, messages })
     }
-}
 
-impl Mapper {
     /// Takes the records through the chain. None: there is no chain. Else the migrated records, and for each its row in the
     /// batch.
     fn migrate(
