@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A RUSTC_WRAPPER: instruments what is fuzzed, the decoder and Arrow, and nothing else. The compiler for components that the
 # crate also depends on takes gigabytes and a quarter of an hour to build with coverage and sanitizer, and is never called.
+# What is instrumented is compiled in many units: in one, the compiler's time grows with the square of the crate.
 set -euo pipefail
 rustc=$1
 shift
@@ -11,14 +12,17 @@ for ((i = 1; i < $#; i++)); do
         name=${!next}
     fi
 done
+instrumented=no
 case $name in
-gristmill | gristmill_core | decode | libfuzzer_sys | arrow* | bytes | half | num_* | "") exec "$rustc" "$@" ;;
+gristmill | gristmill_core | decode | libfuzzer_sys | arrow* | bytes | half | num_* | "") instrumented=yes ;;
 esac
-kept=()
+given=()
 for argument in "$@"; do
     case $argument in
-    -Cpasses=sancov-module | -Cllvm-args=* | -Zsanitizer=*) ;;
-    *) kept+=("$argument") ;;
+    codegen-units=*) given+=(codegen-units=64) ;;
+    -Ccodegen-units=*) given+=(-Ccodegen-units=64) ;;
+    -Cpasses=sancov-module | -Cllvm-args=* | -Zsanitizer=*) [ $instrumented = no ] || given+=("$argument") ;;
+    *) given+=("$argument") ;;
     esac
 done
-exec "$rustc" "${kept[@]}"
+exec "$rustc" "${given[@]}"
