@@ -1,19 +1,24 @@
 //! Compiled components on disk. What lies here is machine code that the process will run, so the directory belongs to
 //! this user alone and every file proves that it is whole before it is loaded.
 //!
-//! File: magic, component digest, engine key, SHA-256 of the payload, length of the payload (u64 little-endian), payload.
+//! File: the compiled code as the engine maps it, then a trailer: component digest, engine key, XXH3-128 of the code, length of
+//! the code (both little-endian), magic. The checksum finds damage; what keeps others from writing here is the directory.
+//! Files are mapped, not read into memory, and never written in place.
 
 use super::fault::HostError;
 use gristmill_core::digest::{Digest, Hasher};
 use std::fs;
 use std::hash::Hash;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use wasmtime::Engine;
 use wasmtime::component::Component;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-const MAGIC: &[u8; 16] = b"gristmill-aot-1\n";
-const HEADER_BYTES: usize = 16 + 32 + 32 + 32 + 8;
+const MAGIC: &[u8; 16] = b"gristmill-aot-2\n";
+const TRAILER_BYTES: usize = 32 + 32 + 16 + 8 + 16;
+/// Bytes that are read at once to be checked.
+const CHUNK_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) struct Cache {
@@ -33,19 +38,23 @@ impl Cache {
     /// The compiled form of a component, if a whole one is stored. A damaged file is reported and removed.
     pub(super) fn find(&self, engine: &Engine, component: Digest) -> Option<Component> {
         let path = self.path(component);
-        let bytes = match fs::read(&path) {
-            Ok(bytes) => bytes,
+        let checked = match fs::File::open(&path) {
+            Ok(file) => self.check(file, component),
             Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
+            Err(e) => Err(e),
+        };
+        let checked = match checked {
+            Ok(checked) => checked,
             Err(e) => {
                 tracing::warn!(path = %path.display(), error = %e, "a compiled component cannot be read; compiling again");
                 return None;
             }
         };
-        let found = self.payload(component, &bytes).map_err(str::to_owned).and_then(|payload| {
-            // SAFETY: the payload is what this user's process wrote after compiling: its SHA-256 was checked just now,
-            // and only this user can write to the directory.
+        let found = checked.map_err(str::to_owned).and_then(|()| {
+            // SAFETY: the file is what this user's process wrote after compiling: it was checked just now, only this user can
+            // write to the directory, and files are replaced whole, never changed while they are mapped.
             #[expect(unsafe_code, reason = "loading compiled code is the purpose of this cache")]
-            unsafe { Component::deserialize(engine, payload) }.map_err(|e| format!("{e:#}"))
+            unsafe { Component::deserialize_file(engine, &path) }.map_err(|e| format!("{e:#}"))
         });
         match found {
             Ok(component) => Some(component),
@@ -60,22 +69,18 @@ impl Cache {
     }
 
     /// Stores a compiled component. A failure costs only time at the next start, so it is reported and no more.
-    pub(super) fn put(&self, component: Digest, payload: &[u8]) {
+    pub(super) fn put(&self, component: Digest, code: &[u8]) {
         let path = self.path(component);
-        if let Err(e) = self.write(&path, component, payload) {
+        if let Err(e) = self.write(&path, component, code) {
             tracing::warn!(path = %path.display(), error = %e, "a compiled component cannot be stored");
         }
     }
 
-    fn write(&self, path: &Path, component: Digest, payload: &[u8]) -> io::Result<()> {
+    fn write(&self, path: &Path, component: Digest, code: &[u8]) -> io::Result<()> {
         // Renamed into place whole, so that a second process never reads half a file.
         let mut file = tempfile::NamedTempFile::new_in(&self.directory)?;
-        file.write_all(MAGIC)?;
-        file.write_all(component.as_bytes())?;
-        file.write_all(self.engine_key.as_bytes())?;
-        file.write_all(Digest::of(payload).as_bytes())?;
-        file.write_all(&(payload.len() as u64).to_le_bytes())?;
-        file.write_all(payload)?;
+        file.write_all(code)?;
+        file.write_all(&self.trailer(component, xxh3_128(code), code.len() as u64))?;
         file.flush()?;
         file.persist(path).map_err(|e| e.error)?;
         Ok(())
@@ -85,25 +90,39 @@ impl Cache {
         self.directory.join(format!("{}-{}.aot", component.hex(), self.engine_key.short()))
     }
 
-    fn payload<'a>(&self, component: Digest, bytes: &'a [u8]) -> Result<&'a [u8], &'static str> {
-        let (header, payload) = bytes.split_at_checked(HEADER_BYTES).ok_or("it is shorter than its header")?;
-        let (magic, header) = header.split_at(16);
-        let (of_component, header) = header.split_at(32);
-        let (of_engine, header) = header.split_at(32);
-        let (of_payload, length) = header.split_at(32);
-        if magic != MAGIC {
-            return Err("it is not a compiled component");
+    fn trailer(&self, component: Digest, checksum: u128, length: u64) -> [u8; TRAILER_BYTES] {
+        let mut trailer = [0; TRAILER_BYTES];
+        let parts: [&[u8]; 5] =
+            [component.as_bytes(), self.engine_key.as_bytes(), &checksum.to_le_bytes(), &length.to_le_bytes(), MAGIC];
+        let mut rest = trailer.as_mut_slice();
+        for part in parts {
+            let (to, after) = rest.split_at_mut(part.len());
+            to.copy_from_slice(part);
+            rest = after;
         }
-        if of_component != component.as_bytes() || of_engine != self.engine_key.as_bytes() {
-            return Err("it belongs to another component or engine");
+        trailer
+    }
+
+    /// Whether a file is whole, and the code in it is for this component and engine. The outer error: it cannot be read.
+    fn check(&self, mut file: fs::File, component: Digest) -> io::Result<Result<(), &'static str>> {
+        let Some(length) = file.metadata()?.len().checked_sub(TRAILER_BYTES as u64) else {
+            return Ok(Err("it is shorter than its trailer"));
+        };
+        let (mut sum, mut chunk) = (Xxh3::new(), vec![0; CHUNK_BYTES]);
+        let mut left = length;
+        while left > 0 {
+            let part = chunk.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let part = &mut chunk[..part];
+            file.read_exact(part)?;
+            sum.update(part);
+            left -= part.len() as u64;
         }
-        if length != (payload.len() as u64).to_le_bytes() {
-            return Err("its length is wrong");
-        }
-        if of_payload != Digest::of(payload).as_bytes() {
-            return Err("its digest is wrong");
-        }
-        Ok(payload)
+        let mut trailer = [0; TRAILER_BYTES];
+        file.read_exact(&mut trailer)?;
+        Ok(match trailer == self.trailer(component, sum.digest128(), length) {
+            true => Ok(()),
+            false => Err("it is damaged, or belongs to another component or engine"),
+        })
     }
 }
 
