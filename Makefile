@@ -22,9 +22,9 @@ help: ## List the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
 
 demo: setup ## Run the flights pipeline on real data, into .demo/
-	$(CARGO) build --release --locked -p gristmill
-	$(TARGET)/release/gristmill --quiet transform build $(TRANSFORMS) --out $(COMPONENTS)
-	GRISTMILL=$(abspath $(TARGET)/release/gristmill) pipelines/flights/demo.sh
+	$(CARGO) build --profile demo --no-default-features --locked -p gristmill
+	$(TARGET)/demo/gristmill --quiet transform build $(TRANSFORMS) --out $(COMPONENTS)
+	GRISTMILL=$(abspath $(TARGET)/demo/gristmill) pipelines/flights/demo.sh
 
 test: components ## Build what the tests need and run all of them
 	tests/guests.sh test
