@@ -67,15 +67,31 @@ export class Ranges {
 
   /** The places of all values that are this text, in rising order. */
   placesOf(text: string): number[] {
-    const wanted = encodeUtf8(text);
+    return this.placesOfEach([text])[0]!;
+  }
+
+  /** For each of these texts the places of all values that are this text, in rising order. All in one pass. */
+  placesOfEach(texts: readonly string[]): number[][] {
     const { bytes, starts, ends, validity } = this;
-    const size = wanted.length;
-    const places: number[] = [];
-    next: for (let i = 0; i < starts.length; i++) {
+    const places: number[][] = texts.map(() => []);
+    // The texts that a value can be, by its length: most values have the length of none.
+    const ofLength: { readonly wanted: Uint8Array; readonly places: number[] }[][] = [];
+    texts.forEach((text, n) => {
+      const wanted = encodeUtf8(text);
+      while (ofLength.length <= wanted.length) ofLength.push([]);
+      ofLength[wanted.length]!.push({ wanted, places: places[n]! });
+    });
+    const longest = ofLength.length - 1;
+    for (let i = 0, length = starts.length; i < length; i++) {
       const start = starts[i]!;
-      if (ends[i]! - start !== size) continue;
-      for (let at = 0; at < size; at++) if (bytes[start + at] !== wanted[at]) continue next;
-      if (!validity.isNull(i)) places.push(i);
+      const size = ends[i]! - start;
+      if (size > longest) continue;
+      const candidates = ofLength[size]!;
+      next: for (let n = 0; n < candidates.length; n++) {
+        const { wanted, places } = candidates[n]!;
+        for (let at = 0; at < size; at++) if (bytes[start + at] !== wanted[at]) continue next;
+        if (!validity.isNull(i)) places.push(i);
+      }
     }
     return places;
   }
