@@ -2,7 +2,7 @@
 
 import { ArrayData, offsetBuffer } from "./array.ts";
 import type { DataType } from "./types.ts";
-import { decodeUtf8, encodeUtf8, fromBinary, lowerAscii, toBinary, upperAscii } from "./utf8.ts";
+import { decodeUtf8, encodeUtf8, lowerAscii, upperAscii } from "./utf8.ts";
 import { Validity } from "./validity.ts";
 
 /**
@@ -132,19 +132,15 @@ export class Ranges {
 /** The bytes of pieces, each from one place to the next, `size` in all. */
 function gather(bytes: Uint8Array, pieces: readonly number[], size: number): Uint8Array {
   if (pieces.length === 2) return bytes.subarray(pieces[0], pieces[1]);
-  // Slices of a string cost half of what copies of parts of an array do, and the string its share of each byte.
-  if (pieces.length * 8 > bytes.length) {
-    const binary = toBinary(bytes);
-    const slices: string[] = [];
-    for (let n = 0; n < pieces.length; n += 2) slices.push(binary.slice(pieces[n], pieces[n + 1]));
-    return fromBinary(slices.join(""));
-  }
-  const gathered = new Uint8Array(size);
+  // Moves within one array make no objects, which copies of parts of an array do.
+  const gathered = new Uint8Array(size + bytes.length);
+  gathered.set(bytes, size);
   let at = 0;
   for (let n = 0; n < pieces.length; n += 2) {
-    const piece = bytes.subarray(pieces[n], pieces[n + 1]);
-    gathered.set(piece, at);
-    at += piece.length;
+    const start = pieces[n]!;
+    const end = pieces[n + 1]!;
+    gathered.copyWithin(at, size + start, size + end);
+    at += end - start;
   }
-  return gathered;
+  return gathered.subarray(0, size);
 }
