@@ -52,9 +52,9 @@ def affine(values: bytes, factor: int, addend: int, width: int = 8) -> bytes:
     bits, most, size = 8 * width, _most(width), len(values)
     factor, addend = factor & most, addend & most
     ones = _ones((size // width + 1) // 2, 2 * width)
-    low, whole = ones * most, _number(values)
-    even = ((whole & low) * factor + ones * addend) & low
-    odd = ((whole >> bits & low) * factor + ones * addend) & low
+    low, addends, whole = ones * most, ones * addend, _number(values)
+    even = ((whole & low) * factor + addends) & low
+    odd = ((whole >> bits & low) * factor + addends) & low
     # With an odd number of values the last lane of the odd ones stands for none.
     return ((even | odd << bits) & ((1 << 8 * size) - 1)).to_bytes(size, "little")
 
@@ -102,6 +102,7 @@ def _ones(count: int, width: int) -> int:
     return int.from_bytes((b"\x01" + bytes(width - 1)) * count, "little")
 
 
+@lru_cache(maxsize=8)
 def _signs(size: int, width: int) -> int:
     """The highest bit of each lane."""
     return _ones(size // width, width) << (8 * width - 1)

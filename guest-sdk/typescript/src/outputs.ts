@@ -109,7 +109,7 @@ export class Outputs {
     let { selection, operations } = pending;
     const accepted = selection === "accepted";
     if (selection === "accepted") {
-      const left = this.#rejects.map((reject) => reject.row).sort((a, b) => a - b);
+      const left = Uint32Array.from(this.#rejects, (reject) => reject.row).sort();
       selection = left.length === 0 ? undefined : Selection.allBut(this.#rows, left);
     } else if (selection?.isAll(this.#rows)) {
       selection = undefined;

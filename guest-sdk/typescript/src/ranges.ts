@@ -2,7 +2,7 @@
 
 import { ArrayData, offsetBuffer } from "./array.ts";
 import type { DataType } from "./types.ts";
-import { decodeUtf8, encodeUtf8, fromBinary, lowerAscii, toBinary, upperAscii } from "./utf8.ts";
+import { decodeUtf8, encodeUtf8, lowerAscii, upperAscii } from "./utf8.ts";
 import { Validity } from "./validity.ts";
 
 /**
@@ -67,15 +67,31 @@ export class Ranges {
 
   /** The places of all values that are this text, in rising order. */
   placesOf(text: string): number[] {
-    const wanted = encodeUtf8(text);
+    return this.placesOfEach([text])[0]!;
+  }
+
+  /** For each of these texts the places of all values that are this text, in rising order. All in one pass. */
+  placesOfEach(texts: readonly string[]): number[][] {
     const { bytes, starts, ends, validity } = this;
-    const size = wanted.length;
-    const places: number[] = [];
-    next: for (let i = 0; i < starts.length; i++) {
+    const places: number[][] = texts.map(() => []);
+    // The texts that a value can be, by its length: most values have the length of none.
+    const ofLength: { readonly wanted: Uint8Array; readonly places: number[] }[][] = [];
+    texts.forEach((text, n) => {
+      const wanted = encodeUtf8(text);
+      while (ofLength.length <= wanted.length) ofLength.push([]);
+      ofLength[wanted.length]!.push({ wanted, places: places[n]! });
+    });
+    const longest = ofLength.length - 1;
+    for (let i = 0, length = starts.length; i < length; i++) {
       const start = starts[i]!;
-      if (ends[i]! - start !== size) continue;
-      for (let at = 0; at < size; at++) if (bytes[start + at] !== wanted[at]) continue next;
-      if (!validity.isNull(i)) places.push(i);
+      const size = ends[i]! - start;
+      if (size > longest) continue;
+      const candidates = ofLength[size]!;
+      next: for (let n = 0; n < candidates.length; n++) {
+        const { wanted, places } = candidates[n]!;
+        for (let at = 0; at < size; at++) if (bytes[start + at] !== wanted[at]) continue next;
+        if (!validity.isNull(i)) places.push(i);
+      }
     }
     return places;
   }
@@ -116,19 +132,15 @@ export class Ranges {
 /** The bytes of pieces, each from one place to the next, `size` in all. */
 function gather(bytes: Uint8Array, pieces: readonly number[], size: number): Uint8Array {
   if (pieces.length === 2) return bytes.subarray(pieces[0], pieces[1]);
-  // Slices of a string cost half of what copies of parts of an array do, and the string its share of each byte.
-  if (pieces.length * 8 > bytes.length) {
-    const binary = toBinary(bytes);
-    const slices: string[] = [];
-    for (let n = 0; n < pieces.length; n += 2) slices.push(binary.slice(pieces[n], pieces[n + 1]));
-    return fromBinary(slices.join(""));
-  }
-  const gathered = new Uint8Array(size);
+  // Moves within one array make no objects, which copies of parts of an array do.
+  const gathered = new Uint8Array(size + bytes.length);
+  gathered.set(bytes, size);
   let at = 0;
   for (let n = 0; n < pieces.length; n += 2) {
-    const piece = bytes.subarray(pieces[n], pieces[n + 1]);
-    gathered.set(piece, at);
-    at += piece.length;
+    const start = pieces[n]!;
+    const end = pieces[n + 1]!;
+    gathered.copyWithin(at, size + start, size + end);
+    at += end - start;
   }
-  return gathered;
+  return gathered.subarray(0, size);
 }

@@ -1,6 +1,6 @@
 // Rows of a column in another order, left out or repeated, for any type.
 
-import { ArrayData, offsetBuffer, offsetsOf, over } from "./array.ts";
+import { ArrayData, offsetBuffer, offsetsOf } from "./array.ts";
 import type { Runs } from "./selection.ts";
 import { widthOf } from "./types.ts";
 import { packBits, unpackBits, Validity } from "./validity.ts";
@@ -56,28 +56,18 @@ function takeBits(bits: Uint8Array, length: number, runs: Runs): Uint8Array {
 }
 
 function takeFixed(values: Uint8Array, width: number, { starts, ends, length }: Runs): Uint8Array {
-  const taken = new Uint8Array(length * width);
-  // A copy by the engine costs as much as some twenty values in a loop.
-  if (width % 4 === 0 && starts.length * 8 > length) {
-    takeWords(over(Int32Array, values), new Int32Array(taken.buffer), width / 4, starts, ends);
-    return taken;
-  }
+  const size = length * width;
+  // Moved within one array: a call for each run, which makes no object, costs as much as a few values in a loop.
+  const taken = new Uint8Array(size + values.length);
+  taken.set(values, size);
   let at = 0;
-  for (let n = 0; n < starts.length; n++) {
+  for (let n = 0, runs = starts.length; n < runs; n++) {
     const start = starts[n]! * width;
     const end = ends[n]! * width;
-    if (end - start > 8) taken.set(values.subarray(start, end), at);
-    else for (let i = start, to = at; i < end; i++, to++) taken[to] = values[i]!;
+    taken.copyWithin(at, size + start, size + end);
     at += end - start;
   }
-  return taken;
-}
-
-function takeWords(from: Int32Array, to: Int32Array, words: number, starts: readonly number[], ends: readonly number[]) {
-  let at = 0;
-  for (let n = 0; n < starts.length; n++) {
-    for (let i = starts[n]! * words, end = ends[n]! * words; i < end; i++) to[at++] = from[i]!;
-  }
+  return taken.subarray(0, size);
 }
 
 function takeOffsets(from: Int32Array, { starts, ends, length }: Runs): Int32Array {

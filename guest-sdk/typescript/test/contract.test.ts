@@ -218,6 +218,7 @@ test("ranges are cut, folded, compared and gathered", () => {
   assert.deepEqual([...utf8.view(ranges.toArray({ name: "utf8" }))], ["A b", null, "", "É A", "x", ""]);
   assert.deepEqual(folded.placesOf("x"), [4]);
   assert.deepEqual(folded.placesOf(""), [2, 5]);
+  assert.deepEqual(folded.placesOfEach(["", "x", "no such text"]), [[2, 5], [4], []]);
   assert.deepEqual([folded.text(3), folded.text(1)], ["É a", null]);
   const twice = new Ranges(ranges.bytes, Int32Array.of(2, 2, 0), Int32Array.of(5, 3, 0), Validity.all(3));
   assert.deepEqual([...utf8.view(twice.toArray({ name: "large-utf8" }))], ["A b", "A", ""]);

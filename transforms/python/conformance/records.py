@@ -6,7 +6,7 @@ import sys
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Callable, Iterable
-from itertools import accumulate, pairwise, repeat
+from itertools import accumulate, compress, pairwise, repeat
 from operator import mul
 from typing import Any
 
@@ -38,10 +38,11 @@ from gristmill import (
     bits,
     lanes,
     list_of,
+    runs_between,
     struct_of,
 )
 
-from text import fold
+from text import folded
 
 MONEY = Decimal128(38, 10)
 DAY = 86_400_000_000
@@ -79,8 +80,9 @@ class Records:
             for row in part.rejected:
                 outputs.reject(row, part.reject)
         rejected = sorted(outputs.rejects)
+        runs = runs_between(rejected, batch.rows)
         for out, column in columns:
-            outputs.set(out, column.without(rejected))
+            outputs.set(out, column.pick(runs) if rejected else column)
         if rejected:
             outputs.select_mask(self.records, bits.cleared(batch.rows, rejected))
             outputs.message(f"{len(rejected)} of {batch.rows} rows rejected")
@@ -113,6 +115,7 @@ class Text(Part):
     # 1 for an empty text, 2 for others.
     states = bytes([1, 2]) + bytes(254)
     all_bits = bytes([0, 255]) + bytes(254)
+    asking = frozenset([b"reject", b"raise", b"leave", b"hoard"])
 
     def __init__(self, plan: Plan, records: Output) -> None:
         self.given = plan.read("text", Utf8)
@@ -120,14 +123,14 @@ class Text(Part):
         self.state = records.compute_required("text_state", UInt8)
 
     def columns(self, batch: Batch) -> list[tuple[Out[Any], Column]]:
-        text = fold(batch[self.given])
-        mask = text.mask()
-        if places(text, b"raise"):
-            raise RuntimeError("asked to raise")
-        if places(text, b"leave"):
-            sys.exit(3)
-        hoarded.extend(b"\1" * MIB for _ in places(text, b"hoard"))
-        self.rejected = places(text, b"reject")
+        mask = batch[self.given].mask()
+        pieces = folded(batch[self.given])
+        asking = compress(range(batch.rows), map(self.asking.__contains__, pieces))
+        asked = [row for row in asking if mask is None or mask[row]]
+        self.rejected = [row for row in asked if pieces[row] == b"reject"]
+        if len(self.rejected) < len(asked):
+            misbehave([pieces[row] for row in asked])
+        text = Utf8().from_pieces(pieces, mask)
         states = lanes.nonzero(lanes.differences(text.buffers[1]), 4).translate(self.states)
         if mask is not None:
             states = bits.both(states, mask.translate(self.all_bits)) or b""
@@ -266,6 +269,15 @@ class Visits(Part):
         return [(self.visits, batch[self.given])]
 
 
+def misbehave(texts: list[bytes]) -> None:
+    """Does what these texts ask for."""
+    if b"raise" in texts:
+        raise RuntimeError("asked to raise")
+    if b"leave" in texts:
+        sys.exit(3)
+    hoarded.extend(b"\1" * MIB for text in texts if text == b"hoard")
+
+
 def amount_texts(values: list[int]) -> list[str]:
     """Unscaled numbers with ten places."""
     return [
@@ -278,15 +290,6 @@ def amount_texts(values: list[int]) -> list[str]:
 def short_amount(text: str) -> str:
     padded = text.zfill(12 if text[0] == "-" else 11)
     return padded[:-10] + "." + padded[-10:]
-
-
-def places(column: TextColumn, text: bytes) -> list[int]:
-    """The rows that hold this text."""
-    if text not in column.data:
-        return []
-    mask = column.mask()
-    rows = [row for row, piece in enumerate(column.pieces()) if piece == text]
-    return [row for row in rows if mask is None or mask[row]]
 
 
 def wrapped(numbers: list[int]) -> array[int]:

@@ -7,8 +7,10 @@ from gristmill import TextColumn, Utf8
 
 def fold(column: TextColumn) -> TextColumn:
     """Without spaces at both ends and with small letters, in ASCII alone."""
+    return Utf8().from_pieces(folded(column), column.mask())
+
+
+def folded(column: TextColumn) -> list[bytes]:
+    """The same as the bytes of each text; anything where it is null."""
     lower = column.with_data(column.data.lower())
-    if b" " not in lower.data:
-        return lower
-    pieces = list(map(bytes.strip, lower.pieces(), repeat(b" ")))
-    return Utf8().from_pieces(pieces, column.mask())
+    return list(map(bytes.strip, lower.pieces(), repeat(b" ")))

@@ -1,6 +1,6 @@
 """Columns: views of what the runner hands over, and what a transform hands back."""
 
-from gristmill.columns.base import Column, NullColumn
+from gristmill.columns.base import Column, NullColumn, runs_between
 from gristmill.columns.bytes import BytesColumn, FixedSizeBinaryColumn, TextColumn
 from gristmill.columns.decimals import DecimalColumn
 from gristmill.columns.fixed import BooleanColumn, FixedColumn, Float16Column
@@ -20,4 +20,5 @@ __all__ = [
     "NullColumn",
     "StructColumn",
     "TextColumn",
+    "runs_between",
 ]

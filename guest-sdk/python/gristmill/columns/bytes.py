@@ -62,7 +62,9 @@ class BytesColumn(OffsetColumn):
         """A column of the bytes of all values together, the length of each, and their mask."""
         offsets = offset_buffer(type.offset_code, lengths)  # type: ignore[attr-defined]
         null_count, bitmap = validity(mask, len(lengths))
-        return cls(type, len(lengths), null_count, [bitmap, offsets, data])
+        column = cls(type, len(lengths), null_count, [bitmap, offsets, data])
+        column._mask = mask
+        return column
 
     def with_data(self, data: bytes) -> Self:
         """The same offsets and nulls over other bytes, as many: for what keeps lengths, such as `bytes.translate`."""

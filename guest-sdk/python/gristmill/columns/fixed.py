@@ -46,7 +46,9 @@ class FixedColumn(Column):
         if rest:
             raise ValueError(f"{len(buffer)} bytes are no whole number of {type} values")
         null_count, bitmap = validity(mask, length)
-        return cls(type, length, null_count, [bitmap, buffer])
+        column = cls(type, length, null_count, [bitmap, buffer])
+        column._mask = mask
+        return column
 
     @property
     def buffer(self) -> bytes:

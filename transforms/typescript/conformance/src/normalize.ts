@@ -15,16 +15,50 @@ const DECIMAL_START = -DECIMAL_END;
 const MICROS_PER_DAY = 86_400_000_000;
 const WIDE_DAY = BigInt(MICROS_PER_DAY);
 const LAST = 2n ** 63n - 1n;
+/** The high word of the largest numbers of 64 bits; inverted, that of the smallest. */
+const HIGHEST = 0x7fffffff;
 const MICROS = { accepts: (type: DataType) => type.name === "timestamp" && type.unit === "microsecond" };
 
-/** Computes some of the columns of a batch; the rows that it refuses go to `refused`, in rising order. */
-type Part = (batch: Batch, outputs: Outputs, refused: Refused[]) => void;
+/** Computes some of the columns of a batch, and refuses rows. */
+type Part = (batch: Batch, outputs: Outputs, refused: Refused) => void;
 
-interface Refused {
-  readonly row: number;
+interface Rule {
   readonly code: string;
   readonly field: string;
   readonly message: string;
+}
+
+/** In the order in which they apply to a row. */
+const RULES: readonly Rule[] = [
+  { code: "refused", field: "text", message: "the text asks to be refused" },
+  { code: "overflow", field: "amount", message: "the total has more than 38 digits" },
+  { code: "overflow", field: "count", message: "the next count does not fit int64" },
+];
+const [ASKED, WIDE_TOTAL, WIDE_COUNT] = [0, 1, 2];
+
+/** The rows that are refused. */
+class Refused {
+  /** The rule for each row, counted from 1; 0: it is accepted. */
+  readonly #rules: Uint8Array;
+
+  constructor(rows: number) {
+    this.#rules = new Uint8Array(rows);
+  }
+
+  /** The first rule that holds for a row counts. */
+  add(row: number, rule: number): void {
+    if (this.#rules[row] === 0) this.#rules[row] = rule + 1;
+  }
+
+  /** Rejects them, in the order of the rows. */
+  reject(outputs: Outputs): void {
+    const rules = this.#rules;
+    for (let row = 0, rows = rules.length; row < rows; row++) {
+      if (rules[row] === 0) continue;
+      const { code, message, field } = RULES[rules[row]! - 1]!;
+      outputs.reject(row, code, message, field);
+    }
+  }
 }
 
 export function planNormalize(setup: Setup, plan: Plan): Process {
@@ -49,15 +83,9 @@ export function planNormalize(setup: Setup, plan: Plan): Process {
   if (has(setup, "visits", VISITS)) parts.push(visits(plan, records));
 
   return (batch, outputs) => {
-    const refused: Refused[] = [];
+    const refused = new Refused(batch.rows);
     for (const part of parts) part(batch, outputs, refused);
-    // By row; sorting keeps the order of the rules within one.
-    refused.sort((a, b) => a.row - b.row);
-    let last = -1;
-    for (const { row, code, message, field } of refused) {
-      if (row !== last) outputs.reject(row, code, message, field);
-      last = row;
-    }
+    refused.reject(outputs);
     if (outputs.rejected > 0) outputs.message(`${outputs.rejected} of ${batch.rows} rows rejected`);
     outputs.selectAccepted(records);
   };
@@ -76,10 +104,6 @@ function weights(plan: Plan, records: Output): Part {
   };
 }
 
-const RAISE = "raise";
-const LEAVE = "leave";
-const HOARD = "hoard";
-const REJECT = "reject";
 const MIB = 1 << 20;
 
 /** What rows that ask for it keep of the instance's memory. */
@@ -92,19 +116,14 @@ function texts(plan: Plan, records: Output): Part {
   return (batch, outputs, refused) => {
     const folded = batch.column(read).ranges().trimSpaces().lowerAscii();
     const { starts, ends } = folded;
+    const [raises, leaves, hoards, rejects] = folded.placesOfEach(["raise", "leave", "hoard", "reject"]);
+    if (raises!.length > 0) throw new Error("asked to raise");
+    // There is no process that could end.
+    if (leaves!.length > 0) throw new Error("asked to leave");
+    hoards!.forEach(() => hoarded.push(new Uint8Array(MIB).fill(1)));
+    for (const row of rejects!) refused.add(row, ASKED);
     const states = new Uint8Array(batch.rows).fill(2);
-    for (let row = 0; row < states.length; row++) {
-      const size = ends[row]! - starts[row]!;
-      if (size === 0) states[row] = 1;
-      if (size !== RAISE.length && size !== REJECT.length) continue;
-      const text = folded.text(row);
-      if (text === RAISE) throw new Error("asked to raise");
-      // There is no process that could end.
-      if (text === LEAVE) throw new Error("asked to leave");
-      if (text === HOARD) hoarded.push(new Uint8Array(MIB).fill(1));
-      if (text !== REJECT) continue;
-      refused.push({ row, code: "refused", field: "text", message: "the text asks to be refused" });
-    }
+    for (let row = 0, { length } = states; row < length; row++) if (starts[row] === ends[row]) states[row] = 1;
     const flags = folded.validity.flags();
     for (let row = flags.indexOf(0); row >= 0; row = flags.indexOf(0, row + 1)) states[row] = 0;
     outputs.set(text, folded);
@@ -138,7 +157,7 @@ function decimals(plan: Plan, records: Output): Part {
       totals.push(sum);
       if (amount !== fee) orders[row] = amount < fee ? -1 : 1;
       if (sum >= DECIMAL_END || sum <= DECIMAL_START) {
-        refused.push({ row, code: "overflow", field: "amount", message: "the total has more than 38 digits" });
+        refused.add(row, WIDE_TOTAL);
       }
     }
     outputs.set(total, totals);
@@ -184,7 +203,7 @@ function counts(plan: Plan, records: Output, step: bigint): Part {
   const mixed = plan.compute(records, "mixed", int64);
   return (batch, outputs, refused) => {
     const column = batch.column(read);
-    const { values } = column;
+    const { values, words } = column;
     const nexts = new BigInt64Array(values.length);
     const mixes = new BigInt64Array(values.length);
     // Arrays of 64-bit integers keep the low 64 bits of what is written to them.
@@ -194,8 +213,11 @@ function counts(plan: Plan, records: Output, step: bigint): Part {
       const count = values[row]!;
       nexts[row] = count + step;
       mixes[row] = count * 31n + 7n;
+      // The high words tell most values from those at the ends; numbers compare faster than bigints.
+      const high = words[2 * row + 1]!;
+      if (high < HIGHEST && high > ~HIGHEST) continue;
       if ((count > largest || count < smallest) && !column.isNull(row)) {
-        refused.push({ row, code: "overflow", field: "count", message: "the next count does not fit int64" });
+        refused.add(row, WIDE_COUNT);
       }
     }
     outputs.set(next, nexts, column.validity);
