@@ -23,7 +23,8 @@ const CHUNK_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) struct Cache {
     directory: PathBuf,
-    /// Digest of all that decides whether compiled code fits the engine: version, settings, processor.
+    /// Digest of all that decides whether a file's code fits the engine: its format, the engine's version and settings, the
+    /// processor.
     engine_key: Digest,
 }
 
@@ -31,6 +32,8 @@ impl Cache {
     pub(super) fn open(directory: &Path, engine: &Engine) -> Result<Self, HostError> {
         make_private(directory).map_err(|source| HostError::Cache { path: directory.to_owned(), source })?;
         let mut key = KeyHasher(Hasher::new());
+        // Files of another format have other names: they are not found, rather than taken for damaged ones.
+        key.0.update(MAGIC);
         engine.precompile_compatibility_hash().hash(&mut key);
         Ok(Self { directory: directory.to_owned(), engine_key: key.0.finish() })
     }
